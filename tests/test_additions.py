@@ -102,18 +102,19 @@ def learner_seen(home, names, folder):
     """What an audit of five numbers makes of the learner, which `names` imports as `learner`."""
     code = f"""
 import dpwitness
-from dpwitness.auditors.events.scores import AdditiveScore
+from dpwitness.auditors.events.events import AdditiveScore
 {names}
 def five(database, rng):
     return [float(x) for x in rng.normal(size=5) + 0.9 * len(database)]
 r = dpwitness.audit(five, epsilon=1.0, relation="add-remove", pair=([], [1]), trials=8_000)
 import numpy as np
 from dpwitness.auditors.events.ledger import Ledger
-from dpwitness.auditors.events.learners import proposed
+from dpwitness.auditors.choosing.choose import proposed
 from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.outputs.questions import questions
 rng = np.random.default_rng(0)
 sides = [Outputs.of(rng.normal(size=(2000, 5)) + shift, 2000) for shift in (0.9, 0.0)]
-ledger = Ledger.fixed_on(sides)
+ledger = Ledger.fixed_on(sides, questions)
 ledger.add(*sides)
 mine = list(learner(ledger))
 events = [family.event(1) for family in mine]
@@ -133,18 +134,19 @@ SEEN = ["refuted", "2", "AdditiveScore", "True", "True", "2"]
 @pytest.mark.long
 def test_a_learner_of_several_columns_is_one_file_and_its_name(scratch, tmp_path):
     (scratch / PLACE).write_text(block_of(PLACE), encoding="utf-8")
-    door = scratch / "auditors" / "events" / "learners" / "__init__.py"
-    row = block_of("auditors/events/learners/__init__.py").splitlines()[1]
+    door = scratch / "auditors" / "choosing" / "choose.py"
+    row = block_of("auditors/choosing/choose.py").splitlines()[1]
     text = door.read_text(encoding="utf-8").splitlines()
     text = [row if line.startswith("LEARNERS: ") else line for line in text]
     door.write_text("\n".join(text) + "\n", encoding="utf-8")
     door.write_text(
         door.read_text().replace(
-            "from .ordered_bins import ordered_bins\n",
-            "from .ordered_bins import ordered_bins\nfrom .upper_halves import upper_halves\n",
+            "from ..events.learners import additive\n",
+            "from ..events.learners import additive\n"
+            "from ..events.learners.upper_halves import upper_halves\n",
         )
     )
-    assert touched(scratch) == ([PLACE], {"auditors/events/learners/__init__.py": 1})
+    assert touched(scratch) == ([PLACE], {"auditors/choosing/choose.py": 1})
     names = "from dpwitness.auditors.events.learners.upper_halves import upper_halves as learner"
     assert learner_seen(scratch, names, tmp_path) == SEEN
 

@@ -5,30 +5,74 @@ because only counts are kept of them. A family is valued by the bound it promise
 the test: the cut is chosen on one fold and counted on the other. The score over many columns
 with the best held-out log-loss stands for all of them; an event of one column takes its place
 only if it promises more by a margin.
+
+What was learnt is said as plainly as may be: if a plainer event holds for exactly the same of the
+outputs seen, it takes the place of the one that was chosen.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log, sqrt
+from functools import cached_property
+from math import sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from ..events import learners
-from ..events.cuts import Aim, Family, lepski, predicted_bound, smoothed, straight
-from ..events.events import Among, AnyOf, Event, HalfLine
+from ..additions import LEARNERS as GROUP
+from ..additions import added
+from ..events.bins import Bins, bins_of_group
+from ..events.events import (
+    MOST_CUTS,
+    AdditiveScore,
+    Among,
+    AnyOf,
+    Atom,
+    ByBins,
+    ByEvent,
+    ByScore,
+    Event,
+    Family,
+    HalfLine,
+    Intervals,
+    NoneOf,
+    Partition,
+)
 from ..events.learners import additive
-from ..events.learners.impossible import Noticing, impossible_values
-from ..events.learners.recurring import recurring_values
+from ..events.learners.one_column import (
+    Noticing,
+    half_lines,
+    impossible,
+    impossible_values,
+    ordered_bins,
+    recurring_values,
+)
 from ..events.ledger import Ledger, Tallies
-from ..events.partition import Partition, binned, partition_of
-from ..events.plain import FirstDraws, plainest
-from ..outputs.features import Feature
+from ..outputs.features import Column, Feature
 from ..outputs.outputs import Outputs
-from ..outputs.questions import forms
+from ..outputs.questions import forms, questions
+from .promises import (
+    Aim,
+    Trial,
+    finalists,
+    hope,
+    margin,
+    promised_bound,
+    sure_winner,
+    surely_missed,
+    valued,
+    winner,
+)
 
 Floats = NDArray[np.float64]
+Binned = Mapping[Feature, tuple[Bins, NDArray[np.int64]]]
+"""The bins of a column, and the draws (side, bin)."""
+
+Learner = Callable[[Ledger], Iterator[Family]]
+LEARNERS: tuple[Learner, ...] = (half_lines, ordered_bins, impossible)
+"""To add one, of one column or of several, write its file and name it here. Scores fitted on all
+columns, which are compared with all that these propose, are in `additive`."""
 
 FEWEST = 12
 """Draws a side below which there is nothing to learn."""
@@ -37,32 +81,22 @@ FIRST_NARROW = 16_384
 """Draws a side that fix the bins, of outputs with many columns and with one; fewer of wide ones."""
 RECENT = 2**19
 """Values of a side that are looked at one by one, over all coordinates."""
-FINALISTS = 6
-"""Families that are valued whole, after a rough look at all."""
-GAIN = 0.005
-"""Part of its value by which an event must be better to be taken in place of a plainer one."""
-SLACK = 0.5
-"""Standard errors of the best event within which another counts as equally good."""
-LUCKIEST = 2.0
-"""Standard errors of their difference within which a rarer event is no better than a likelier one:
-of a dozen rare events with one loss, the luckiest stands out by two."""
-WAGER = 0.2
-"""Part of its value that is given up at most for that: of few draws everything may be luck."""
-RICHER = 3.0
-"""Standard errors by which an event of a richer kind has to promise more than a simpler one."""
-CURVE_SPREAD = 0.6
-"""Standard error of a log-ratio that the curve along a score supports, as a part of the counts'."""
-LINE_SPREAD = 0.3
-"""The same, where the log-ratios are a line in the threshold."""
-NEVER = 9.0
-"""Hits that the other side had to have, if an event lost no more than the one it is to replace,
-for their absence to be no luck: among thousands of events one is missed by chance so often."""
-FAR_BEHIND = 4.0
-"""Standard errors added to what a column may promise, before it counts as hopeless."""
 MOST_SORTED = 8192
 """Latest draws of a side that say where a score is cut into cells."""
 IDLE_FROM = 30_000
 """Draws a side from which on columns that cannot win any more are let go."""
+LOOKED_AT = 500
+"""Draws of a side on which two events must agree to be the same set."""
+KEPT = 2000
+"""Draws of a side that are kept to compare events on."""
+FEWEST_INSIDE = 8
+"""Outputs that must lie in the event, and outside, for two events to be called the same."""
+RANK = {
+    "has": 0, "value": 1, "equal": 2, "exact": 2, "type": 3, "residue": 3, "missing": 4,
+    "length": 5, "keys": 6, "first": 6,
+}  # fmt: skip
+"""Which feature people read first; those not named come last."""
+LAST = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,25 +111,6 @@ class Choice:
     predicted: float
     spread: float
     rates: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """A family with the cut that a rule chose, its cross-validated counts, and its worth.
-
-    `value` is the bound foreseen and `ratio` the log-ratio, both halfway between what held-out
-    counts and a smooth curve say; `error` is the standard error of the log-ratio of the counts.
-    """
-
-    family: Family
-    cut: int
-    value: float
-    ratio: float
-    error: float
-    hits: tuple[int, int]
-    sizes: tuple[int, int]
-    spread: float = 1.0
-    """How far the error is known better than by counts, where a curve holds them together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +236,8 @@ class Lesson:
         low, high = 0, draws + 1
         while high - low > 1:
             middle = (low + high) // 2
-            value, error = _value(float(middle), 0.0, sizes, aim)
-            sure = _missed(float(middle), sizes, self._held, aim)
+            value, error = promised_bound(float(middle), 0.0, sizes, aim)
+            sure = surely_missed(float(middle), sizes, self._held, aim)
             low, high = (low, middle) if sure and value - error > self._promised else (middle, high)
         return Noticing(draws, high)
 
@@ -239,13 +254,13 @@ class Lesson:
         known = self._known = self._known or self._counted()
         ledger, scored, singles = known.ledger, known.scored, known.singles
         aim = Aim(trials, delta, float(-ndtri(level)))
-        alone = _finalists(singles, aim)
+        alone = finalists(singles, aim)
         joint = _joint(ledger, scored, aim)
         if not alone and not joint:
             return _everything(self._example)
-        chosen, self._held = _surely_chosen(joint, alone, aim, several=len(ledger.columns) > 1)
+        chosen, self._held = sure_winner(joint, alone, aim, several=len(ledger.columns) > 1)
         # The best of many owes a part of its promise to luck.
-        self._promised = _margin(chosen)
+        self._promised = margin(chosen)
         choice = _as_choice(chosen, aim)
         if self._ledger is not None and ledger.draws >= IDLE_FROM and not more:
             _let_go(ledger, scored, self._retired, singles, chosen, aim)
@@ -278,7 +293,7 @@ class Lesson:
     def _counted(self) -> "_Known":
         ledger = self._ledger or _counted(self._first, self._second)
         scored = additive.scores(ledger, self._retired if self._ledger else set())
-        singles = learners.proposed(ledger)
+        singles = proposed(ledger)
         first, second = self._latest()
         asked = forms(first, second)
         singles += impossible_values(asked, first, second)
@@ -296,18 +311,18 @@ def softly(
     also for an event that holds hardly any of the draws, however much these weigh.
     """
     aim, half = Aim(trials, delta, float(-ndtri(level))), len(outputs) // 2
-    ledger = Ledger.of_weighed(outputs, weights)
-    singles = learners.proposed(ledger)
+    ledger = Ledger.of_weighed(outputs, weights, questions)
+    singles = proposed(ledger)
     joint = _joint(ledger, additive.scores(ledger, set()), aim)
-    told = [[t for t in found if t.hits[1]] for found in (joint, _finalists(singles, aim))]
+    told = [[t for t in found if t.hits[1]] for found in (joint, finalists(singles, aim))]
     if not any(told):
         return None, -np.inf
-    chosen = _chosen(told[0], told[1], several=len(ledger.columns) > 1)
+    chosen = winner(told[0], told[1], several=len(ledger.columns) > 1)
     choice = _as_choice(chosen, aim)
     inside = weights[:, choice.event.contains(outputs)]
     if inside.shape[1] < FEWEST:
         return choice, -np.inf
-    worth = _margin(replace(chosen, error=max(chosen.error, _unlike(inside))))
+    worth = margin(replace(chosen, error=max(chosen.error, _unlike(inside))))
     seen = FirstDraws((outputs[:half], outputs[half:]))
     return replace(choice, event=plainest(choice.event, seen)), worth
 
@@ -331,7 +346,7 @@ def promised(
         return -np.inf, np.inf
     x, y = inside.sum(axis=1).tolist()
     aim = Aim(trials, delta, float(-ndtri(level)))
-    value, error = _value(x, y, weights.sum(axis=1)[turn], aim)
+    value, error = promised_bound(x, y, weights.sum(axis=1)[turn], aim)
     return value, max(error, _unlike(inside))
 
 
@@ -350,7 +365,7 @@ def _joined(old: Outputs, new: Outputs) -> Outputs:
 
 
 def _counted(first: Outputs, second: Outputs) -> Ledger:
-    ledger = Ledger.fixed_on((first, second))
+    ledger = Ledger.fixed_on((first, second), questions)
     ledger.add(first, second)
     return ledger
 
@@ -379,235 +394,14 @@ def _everything(outputs: Outputs) -> Choice:
     return Choice(both, False, 0.0, 1.0, (1.0, 1.0))
 
 
-def _rough(families: list[Family], aim: Aim) -> list[float]:
-    """Of each the bound that its best cut promises, less its standard error; for a first ranking.
-
-    Cheap: the cuts of all of them are looked at in one go.
-    """
-    if not families:
-        return []
-    cuts = np.array([family.hits.shape[-1] for family in families])
-    starts = cuts.cumsum() - cuts
-    x, y = np.concatenate([f.hits for f in families], axis=-1).sum(axis=0).astype(float)
-    sizes = np.stack([f.sizes for f in families], axis=-1).sum(axis=0).astype(float)
-    bound, _ = predicted_bound(x, y, sizes.repeat(cuts, axis=-1), aim)
-    noise = np.sqrt(1 / np.maximum(x, 0.5) + 1 / np.maximum(y, 0.5))
-    found: list[float] = np.maximum.reduceat(bound - noise, starts).tolist()
-    for place in np.flatnonzero((cuts == 1) & (y[starts] == 0)).tolist():
-        value, error = _value(x[starts[place]], 0.0, sizes[:, place], aim)
-        found[place] = value - error
-    return found
-
-
-def _finalists(families: list[Family], aim: Aim) -> list[_Trial]:
-    """The few families of one column that promise most, each cut by both rules."""
-    rough = list(zip(_rough(families, aim), families, strict=True))
-    rough.sort(key=lambda pair: (-pair[0], pair[1].simplicity, pair[1].reversed))
-    best = [family for _, family in rough[:FINALISTS]]
-    best += [f for _, f in rough[FINALISTS:] if f.hits.shape[-1] == 1][:2]
-    return _valued(best, aim)
-
-
-def _value(x: float, y: float, sizes: Floats, aim: Aim) -> tuple[float, float]:
-    """(bound foreseen, standard error of the log-ratio) for held-out counts."""
-    if x <= 0 or x / sizes[0] <= aim.delta:
-        return -np.inf, 1.0
-    if y == 0:
-        # No hit at all: the exact bound, ln of (p - delta) n / ln(1 / level), but for no more
-        # draws than were seen to have none.
-        needed = aim.quantile**2 / 2 + 1
-        spare = max(x - sqrt(x), 0.5) / sizes[0] - aim.delta
-        if spare <= 0:
-            return -np.inf, 1.0
-        return log(max(spare * min(aim.trials, sizes[1]) / needed, 1e-9)), 1 / sqrt(x)
-    bound, _ = predicted_bound(np.array([x]), np.array([y - 0.0]), sizes, aim)
-    return float(bound[0]), sqrt(1 / x + 1 / y)
-
-
-def _valued(families: list[Family], aim: Aim) -> list[_Trial]:
-    """The families cut by Lepski's rule and by the best place of a smooth curve.
-
-    A curve is believed as far as it fits: most where the log-ratios lie on a line in the threshold,
-    not at all where nothing but their order held them together.
-    """
-    found = [_uncut(family, aim) for family in families if family.hits.shape[-1] == 1]
-    nested = [family for family in families if family.hits.shape[-1] > 1]
-    joint = [family for family in nested if family.scores is not None]
-    lines = [(family, straight(family)) for family in nested if family.scores is None]
-    fitted = [replace(family, scores=line) for family, line in lines if line is not None]
-    rest = [family for family, line in lines if line is None]
-    for alike, spread in ((joint, CURVE_SPREAD), (fitted, LINE_SPREAD), (rest, 1.0)):
-        if alike:
-            found += _along_curves(alike, spread, aim)
-    return found
-
-
-def _along_curves(nested: list[Family], spread: float, aim: Aim) -> list[_Trial]:
-    """The families, all with scores or all without, cut by both rules."""
-    parts = [np.stack([*f.hits, f.hits.sum(axis=0)]).astype(float) for f in nested]
-    # Curves are smoothed at once; cuts that add nothing fill up the shorter families.
-    longest = max(part.shape[-1] for part in parts)
-    filled = np.stack([_filled(part, longest) for part in parts])
-    scored = nested[0].scores is not None
-    scores = np.stack([_filled(f.scores, longest) for f in nested]) if scored else None
-    curves = smoothed(filled, None if scores is None else scores[:, None, :])
-    found = []
-    for family, part, curve in zip(nested, parts, curves, strict=True):
-        found += _cut(family, part, curve[..., : part.shape[-1]], spread, aim)
-    return found
-
-
-def _filled(values: Floats | None, size: int) -> Floats:
-    assert values is not None
-    spare = [(0, 0)] * (values.ndim - 1) + [(0, size - values.shape[-1])]
-    return np.pad(values, spare, mode="edge")
-
-
-def _uncut(family: Family, aim: Aim) -> _Trial:
-    hits, total = family.hits.sum(axis=0), family.sizes.sum(axis=0).astype(float)
-    x, y = hits[:, 0].astype(float).tolist()
-    value, error = _value(x, y, total, aim)
-    return _Trial(family, 0, value, _ratio(x, y, total, aim), error, *_whole(x, y, total))
-
-
-def _cut(family: Family, parts: Floats, curves: Floats, spread: float, aim: Aim) -> list[_Trial]:
-    sizes = np.stack([*family.sizes, family.sizes.sum(axis=0)]).astype(float)
-    total = sizes[2]
-    foreseen = [predicted_bound(c[0], c[1], s, aim) for c, s in zip(curves, sizes, strict=True)]
-    by_rule = (
-        [lepski(x[0], x[1], size, aim) for x, size in zip(parts, sizes, strict=True)],
-        [int(np.argmax(bound)) for bound, _ in foreseen],
-    )
-    found = []
-    for zero, one, cut in by_rule:
-        x, y = (parts[1][:, zero] + parts[0][:, one]).tolist()
-        value, error = _value(x, y, total, aim)
-        ratio = _ratio(x, y, total, aim)
-        bound, curve = float(foreseen[2][0][cut]), float(foreseen[2][1][cut])
-        if np.isfinite(bound) and np.isfinite(value) and y > 0:
-            value, ratio = (value + bound) / 2, (ratio + curve) / 2
-            # The cut of both folds together may be rarer than those that were held out.
-            error = max(error, _noise(*parts[2][:, cut].tolist()))
-            error *= spread
-        found.append(_Trial(family, cut, value, ratio, error, *_whole(x, y, total), spread))
-    return found
-
-
-def _noise(x: float, y: float) -> float:
-    """The standard error of the log-ratio of two counts."""
-    return sqrt(1 / max(x, 0.5) + 1 / max(y, 0.5))
-
-
-def _whole(x: float, y: float, total: Floats) -> tuple[tuple[int, int], tuple[int, int]]:
-    return (int(x), int(y)), (int(total[0]), int(total[1]))
-
-
-def _ratio(x: float, y: float, sizes: Floats, aim: Aim) -> float:
-    excess = min((x + 0.5) / (sizes[0] + 1), 1.0) - aim.delta
-    return log(excess / ((y + 1) / (sizes[1] + 1))) if excess > 0 else -np.inf
-
-
-def _joint(ledger: Ledger, scored: list[additive.Scored], aim: Aim) -> list[_Trial]:
+def _joint(ledger: Ledger, scored: list[additive.Scored], aim: Aim) -> list[Trial]:
     """The cuts of the best score, if it tells the sides apart at all."""
     if not scored or scored[0].gain <= scored[0].error:
         return []
-    return _valued(list(additive.families(ledger, scored[0])), aim)
+    return valued(list(additive.families(ledger, scored[0])), aim)
 
 
-def _surely_chosen(
-    joint: list[_Trial], alone: list[_Trial], aim: Aim, *, several: bool
-) -> tuple[_Trial, float]:
-    """The chosen one, and the bound foreseen of the one that it, or what comes, has to replace.
-
-    Of thousands of events that lose alike, a rare one is always missed by one side. So an event
-    without a hit there takes part only if it would have had some, did it lose no more than the best
-    of the others.
-    """
-    told = [[t for t in trials if t.hits[1]] for trials in (joint, alone)]
-    if not any(told):
-        return _chosen(joint, alone, several=several), -np.inf
-    held = _chosen(told[0], told[1], several=several)
-    sure = [
-        [t for t in trials
-         if t.hits[1] or _missed(t.hits[0], np.array(t.sizes, float), held.value, aim)]
-        for trials in (joint, alone)
-    ]  # fmt: skip
-    chosen = _chosen(sure[0], sure[1], several=several)
-    return chosen, held.value if chosen.hits[1] else -np.inf
-
-
-def _missed(hits: float, sizes: Floats, bound: float, aim: Aim) -> bool:
-    """Whether it is no luck that an event of the bound foreseen was hit so often and then never."""
-    spare = hits / sizes[0] - aim.delta
-    return bool(spare * sizes[1] * np.exp(-max(bound, 0.0)) >= NEVER)
-
-
-def _chosen(joint: list[_Trial], alone: list[_Trial], *, several: bool) -> _Trial:
-    """The score's best cut, unless an event of one column promises more by a margin.
-
-    The log-loss that named the score is a mean over all draws, so luck had no part in it; among
-    many events of one column the luckiest stands out. A readable event that is foreseen as well
-    and as surely takes the score's place too.
-    """
-    if not several or not joint or not alone:
-        return _best([*joint, *alone])
-    score = max(joint, key=lambda t: t.value - t.error)
-    rival = max(alone, key=_margin)
-    if _margin(rival) > score.value:
-        return _best([trial for trial in alone if _margin(trial) > score.value])
-    rival = _best(alone)
-    as_good = rival.value >= (1 - GAIN) * score.value and rival.error <= score.error
-    return rival if as_good else score
-
-
-def _margin(trial: _Trial) -> float:
-    """What an event of one column promises at least, as one of those of all columns.
-
-    A line that fits the luckiest of many columns says no more of its error than a curve does.
-    """
-    if trial.hits[1] == 0:
-        return trial.value - trial.error
-    return trial.value - 2.0 * trial.error * max(1.0, CURVE_SPREAD / trial.spread)
-
-
-def _best(trials: list[_Trial]) -> _Trial:
-    """The best value less its standard error, the simpler events first.
-
-    Among those nearly as good the likeliest is taken. An event of a richer kind takes the place of
-    a simpler one only if it promises more than the best of these by a margin: among many sets of
-    intervals the luckiest stands out, while a half-line has one number to be lucky with.
-    """
-    simple, *richer = sorted({trial.family.simplicity for trial in trials})
-    held, bar = _likeliest([trial for trial in trials if trial.family.simplicity == simple])
-    for kind in richer:
-        rival, value = _likeliest([trial for trial in trials if trial.family.simplicity == kind])
-        sure = 1.0 if rival.hits[1] == 0 else RICHER
-        if rival.value - sure * rival.error > bar:
-            held, bar = rival, value
-    return held
-
-
-def _likeliest(trials: list[_Trial]) -> tuple[_Trial, float]:
-    """The likeliest of those that are as good as the best but for luck, and the best's value."""
-    best = max(trials, key=lambda t: t.value - t.error)
-    close = [t for t in trials if t.value - t.error >= best.value - best.error - _luck(best, t)]
-    return max(close, key=lambda t: (t.hits[0], not t.family.reversed)), best.value
-
-
-def _luck(best: _Trial, other: _Trial) -> float:
-    """By how much one event may seem better than another that is as good.
-
-    The log-ratio of a part of an event has the error of the event's own and one of its own beside.
-    A curve that holds the counts together has no such luck, nor has an event that one side misses.
-    """
-    slack = max(GAIN * abs(best.value), SLACK * best.error)
-    if best.spread < 1 or best.hits[1] == 0:
-        return slack
-    luck = LUCKIEST * sqrt(max(best.error**2 - other.error**2, 0.0))
-    return max(slack, min(luck, WAGER * abs(best.value)))
-
-
-def _as_choice(trial: _Trial, aim: Aim) -> Choice:
+def _as_choice(trial: Trial, aim: Aim) -> Choice:
     (x, y), (n, m) = trial.hits, trial.sizes
     p, q = min((x + 0.5) / (n + 1), 1.0), min((y + 0.5) / (m + 1), 1.0)
     excess = p - aim.delta
@@ -625,7 +419,7 @@ def _let_go(
     scored: list[additive.Scored],
     retired: set[str],
     singles: list[Family],
-    chosen: _Trial,
+    chosen: Trial,
     aim: Aim,
 ) -> None:
     """Count no more the columns that no score needs and whose own events are far behind."""
@@ -633,14 +427,159 @@ def _let_go(
     keep = additive.needed(ledger, alive)
     for place in sorted(ledger.coded - keep):
         feature = ledger.columns[place].bins.feature
-        hopes = [_hope(f, aim) for f in singles if f.feature == feature]
+        hopes = [hope(f, aim) for f in singles if f.feature == feature]
         if max(hopes, default=-np.inf) < chosen.value:
             ledger.forget(place)
 
 
-def _hope(family: Family, aim: Aim) -> float:
-    """More than the family can be thought to promise."""
-    hits, sizes = family.hits.sum(axis=0).astype(float), family.sizes.sum(axis=0).astype(float)
-    bound, _ = predicted_bound(hits[0], hits[1], sizes, aim)
-    noise = np.sqrt(1 / np.maximum(hits[0], 0.5) + 1 / np.maximum(hits[1], 0.5))
-    return float(np.max(bound + FAR_BEHIND * noise))
+def proposed(ledger: Ledger) -> list[Family]:
+    """The families of all learners, those of other packages last."""
+    every = (*LEARNERS, *added(GROUP))
+    return [family for learner in every for family in learner(ledger) if family.hits.shape[-1]]
+
+
+@dataclass(frozen=True)
+class FirstDraws:
+    """The first draws of both sides, and what is worth asking of them."""
+
+    sides: tuple[Outputs, Outputs]
+
+    def joined(self, first: Outputs, second: Outputs) -> "FirstDraws":
+        """With these draws added while more are wanted."""
+        kept = first.room(KEPT)
+        if len(self.sides[0]) >= kept:
+            return self
+        one, two = (
+            Outputs.concatenate([old, new[: kept - len(old)]]) if len(old) else new[:kept]
+            for old, new in zip(self.sides, (first, second), strict=True)
+        )
+        return FirstDraws((one, two))
+
+    @cached_property
+    def some(self) -> tuple[Outputs, Outputs]:
+        """Those that are looked at for candidates."""
+        first, second = self.sides
+        return first[:LOOKED_AT], second[:LOOKED_AT]
+
+    @cached_property
+    def asked(self) -> list[Feature]:
+        """Features by which an event may be said: the same for every event."""
+        return questions(*self.some)
+
+
+def plainest(event: Event, seen: FirstDraws) -> Event:
+    """The event, or a plainer one that holds for exactly the same of the outputs seen.
+
+    Only an event that holds for some of the outputs and not for others is exchanged. Deterministic
+    in the draws.
+    """
+    if min(map(len, seen.sides)) < FEWEST_INSIDE:
+        return event
+    held = [event.contains(side) for side in seen.sides]
+    inside = [mask[:LOOKED_AT] for mask in held]
+    whole = np.concatenate(inside)
+    if min(int(whole.sum()), int((~whole).sum())) < FEWEST_INSIDE:
+        return event
+    best = event
+    for candidate in _candidates(seen, inside):
+        if _plainness(candidate) < _plainness(best) and all(
+            np.array_equal(candidate.contains(side), mask)
+            for side, mask in zip(seen.sides, held, strict=True)
+        ):
+            best = candidate
+    return best
+
+
+def _plainness(event: Event) -> tuple[int, int, int]:
+    """Smaller is plainer: what it asks, how many values it names, how long it is."""
+    match event:
+        case Among() | NoneOf():
+            rank = RANK.get(event.feature.kind, LAST)
+            negative = int(isinstance(event, NoneOf)) + 2 * (len(event.values) > 1)
+            depth = len(event.feature.path)
+            return 2 * rank + 3 * negative + depth, len(event.values), len(event.describe())
+        case HalfLine():
+            rank = RANK.get(event.feature.kind, LAST)
+            return 2 * rank + 2 + len(event.feature.path), 1, len(event.describe())
+        case Intervals():
+            return 20, len(event.intervals), len(event.describe())
+        case AnyOf():
+            return 25, len(event.events), len(event.describe())
+    return 40, 0, 0
+
+
+def _candidates(seen: FirstDraws, inside: list[NDArray[np.bool_]]) -> Iterator[Event]:
+    """Events that one value, or all but one value, of a feature make."""
+    for feature in seen.asked:
+        columns = [side.column(feature) for side in seen.some]
+        held, missed = set[Atom](), set[Atom]()
+        for column, mask in zip(columns, inside, strict=True):
+            held |= _atoms(column, mask)
+            missed |= _atoms(column, ~mask)
+            if (len(held) > 1 and len(missed) > 1) or not held.isdisjoint(missed):
+                break
+        else:
+            if len(held) == 1:
+                yield Among(feature, tuple(held))
+            if len(missed) == 1:
+                yield NoneOf(feature, tuple(missed))
+
+
+def _atoms(column: Column, mask: NDArray[np.bool_]) -> set[Atom]:
+    """Different entries inside the mask."""
+    values = np.asarray(column.values, dtype=np.float64)[mask & ~column.labelled()]
+    # NaN is one value however often it comes, and equals none.
+    lost = np.isnan(values)
+    atoms: set[Atom] = {*values[~lost].tolist(), *values[lost][:1].tolist()}
+    if column.codes is not None:
+        here = np.unique(column.codes[mask & (column.codes >= 0)]).tolist()
+        atoms |= {column.names[code] for code in here}
+    return atoms
+
+
+def binned(event: Event, sides: tuple[Outputs, Outputs]) -> Binned:
+    """Bins of the columns that an event asks for, fixed on these draws, and the draws in them."""
+    found = {}
+    for feature in {part.feature for part in _parts(event)}:
+        columns = sides[0].column(feature), sides[1].column(feature)
+        for bins in bins_of_group((feature,), [columns], len(sides[0][:1].paths()) == 1):
+            counts = [np.bincount(bins.codes(side), minlength=bins.size) for side in columns]
+            found[feature] = bins, np.array(counts)
+    return found
+
+
+def partition_of(
+    event: Event, known: Binned, latest: tuple[Outputs, Outputs]
+) -> tuple[Partition, NDArray[np.int64]]:
+    """The partition that goes with an event, and the earlier draws by (side, cell).
+
+    `known` has the bins of the columns that are counted and their counts, `latest` the latest
+    draws of both sides.
+    """
+    features = {part.feature for part in _parts(event)}
+    if len(features) == 1 and (found := known.get(features.pop())) is not None:
+        bins, counts = found
+        return ByBins(bins), counts
+    made: Partition = ByEvent(event)
+    if isinstance(event, AdditiveScore):
+        made = ByScore(event, _cuts(np.concatenate([event.score(side) for side in latest])))
+    return made, np.array([made.counts(side) for side in latest])
+
+
+def _parts(event: Event) -> list[Any]:
+    if isinstance(event, AnyOf):
+        return [part for one in event.events for part in _parts(one)]
+    return [] if isinstance(event, AdditiveScore) else [event]
+
+
+def _cuts(points: NDArray[np.float64]) -> tuple[float, ...]:
+    """Cuts in gaps between points, which no rounding of sums crosses: even, and in the tails."""
+    ordered = np.sort(points)
+    gaps = np.flatnonzero(np.diff(ordered) > 1e-6) + 1
+    size = len(ordered)
+    tails = [t for t in (int(8 * 2**k) for k in range(30)) if t < size // 40]
+    wanted = {*tails, *(size - t for t in tails), *(size * k // 40 for k in range(1, 40))}
+    if not len(gaps):
+        return ()
+    near = {int(gaps[np.argmin(np.abs(gaps - rank))]) for rank in wanted}
+    return tuple(sorted(float(ordered[i - 1] + ordered[i]) / 2 for i in near))[:MOST_CUTS]

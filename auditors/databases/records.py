@@ -30,6 +30,7 @@ from ..outputs.encoding import canonical, identity, is_plain_list, show
 SINGLE = (bool, int, float, complex, str, bytes, Enum, np.generic, type(None))
 """What can only be one record."""
 Pick = Callable[[Sequence[int]], Any]
+
 AT_ONCE = 4096
 """Records that are compared at a time, until some differ."""
 NUMBERS = frozenset({bool, int, float})

@@ -2,21 +2,19 @@
 
 Bins are fixed on the first draws and never again, so that counts of later draws add up. Every
 entry of a column becomes one byte, exactly: a bin holds the numbers from an edge up to the next.
+A table gives points to bins.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, isfinite, nextafter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import EvidenceFormatError
-from ..outputs.decoding import from_json
 from ..outputs.encoding import to_json
-from ..outputs.features import Column, Feature, feature_from_json
+from ..outputs.features import Column, Feature
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint8]
@@ -47,6 +45,10 @@ LARGEST_RANGE = 4096
 SHOWN = 12
 """Ranges or values that are told one by one."""
 LARGEST = float(np.finfo(np.float64).max)
+TOLD = 3
+"""Steps or values that are told one by one."""
+LITTLE = 0.05
+"""Part of the range of a table below which the points of a single value are not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,41 +161,6 @@ class Bins:
             "labels": list(self.labels),
             "discrete": self.discrete,
         }
-
-
-def bins_from_json(data: Any) -> Bins:
-    """The bins that `Bins.to_json` wrote; EvidenceFormatError for anything else."""
-    edges = tuple(read_number(edge) for edge in _items(data["edges"]))
-    atoms = tuple(None if a is None else read_number(a) for a in _items(data["atoms"]))
-    labels = tuple(str(text) for text in _items(data["labels"]))
-    bins = Bins(feature_from_json(data["feature"]), edges, atoms, labels, data["discrete"] is True)
-    if (
-        len(atoms) not in (len(edges) + 1, 0)
-        or (edges and not atoms)
-        or not np.isfinite(edges).all()
-        or (np.diff(edges) <= 0).any()
-        or (bins.discrete and None in atoms)
-        or bins.size > MOST_BINS
-    ):
-        raise EvidenceFormatError(
-            "a table needs finite edges that rise, one value more than edges for its atoms, and "
-            f"at most {MOST_BINS} bins"
-        )
-    return bins
-
-
-def _items(data: Any) -> list[object]:
-    if not isinstance(data, list) or len(data) > MOST_BINS:
-        raise EvidenceFormatError(f"expected a list of at most {MOST_BINS} items, got {data!r:.60}")
-    return data
-
-
-def read_number(data: Any) -> float:
-    """The data as a number."""
-    value = from_json(data)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise EvidenceFormatError(f"expected a number, got {data!r:.60}")
-    return float(value)
 
 
 def say_number(value: float) -> str:
@@ -433,3 +400,92 @@ def tidy(low: float, high: float) -> float:
         if low < rounded <= high:
             return rounded
     return float(high)
+
+
+@dataclass(frozen=True, slots=True)
+class PointTable:
+    """Points for the bin that a feature falls in, one for each of `bins`."""
+
+    bins: Bins
+    values: tuple[float, ...]
+
+    def negated(self) -> "PointTable":
+        """The table for the other direction."""
+        return replace(self, values=tuple(-value for value in self.values))
+
+    def levels(self) -> dict[float, Bools]:
+        """For each number of points the bins that give it, the largest first."""
+        points = np.array(self.values)
+        return {value: points == value for value in sorted(set(self.values), reverse=True)}
+
+    def describe(self) -> str:
+        """Which points there are for what, in words: "+1 from 2 on and -1 below 2".
+
+        Of numbers in more steps than are told, both ends of them; values that hardly count are
+        left out.
+        """
+        parts = []
+        steps = list(self._steps()) if not self.bins.discrete else []
+        if len(steps) > 2 * TOLD:
+            ends = [steps[0], steps[-1]]
+            between = sorted(value for *_, value in steps[1:-1])
+            left = f"{say_points(between[0])} to {say_points(between[-1])} between"
+        else:
+            ends, left = steps, ""
+        parts += [f"{say_points(value)} {_where(low, high)}" for low, high, value in ends]
+        parts += [left] if left else []
+        least = LITTLE * span_of(self.values)
+        singles = [
+            (abs(value), place)
+            for place, value in enumerate(self.values)
+            if self._single(place) and abs(value) > least
+        ]
+        for _, place in sorted(singles, reverse=True)[:TOLD]:
+            symbol = int(self.bins.symbols()[place])
+            parts.append(f"{say_points(self.values[place])} for {self.bins.says(symbol)}")
+        more = len(singles) - TOLD
+        parts += [f"others for {more} more values"] if more > 0 else []
+        return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+    def _single(self, place: int) -> bool:
+        atoms = self.bins.atoms
+        return place >= len(atoms) or atoms[place] is not None
+
+    def _steps(self) -> Iterator[tuple[float, float, float]]:
+        """(low, high, points) of the numbers, bins with the same points joined."""
+        # Infinite values that have a bin are told as single ones.
+        atoms, size = self.bins.atoms, self.bins.numeric
+        first, end = int(atoms[:1] == (-inf,)), size - int(atoms[-1:] == (inf,))
+        ends = [-np.inf, *self.bins.edges, np.inf]
+        low = ends[first]
+        for place in range(first, end):
+            last = place + 1 == end
+            if last or self.values[place + 1] != self.values[place]:
+                yield low, ends[place + 1], self.values[place]
+                low = ends[place + 1]
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data that the table is rebuilt from."""
+        return {**self.bins.to_json(), "values": list(self.values)}
+
+
+def say_points(value: float) -> str:
+    """The points with their sign."""
+    return f"{value:+.2g}"
+
+
+def _where(low: float, high: float) -> str:
+    """The numbers in [low, high), as where points are given."""
+    if (low, high) == (-np.inf, np.inf):
+        return "for a number"
+    start, end = say_edge(low), say_edge(high)
+    if nextafter(low, inf) == high:
+        return f"at {start}"
+    if low == -np.inf:
+        return f"below {end}"
+    return f"from {start} on" if high == np.inf else f"from {start} to below {end}"
+
+
+def span_of(values: tuple[float, ...]) -> float:
+    """By how much points differ at most."""
+    return max(values) - min(values)

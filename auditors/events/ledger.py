@@ -5,6 +5,7 @@ its bins are counted, and the draw itself is let go, so that memory does not gro
 Draws of even and odd place are counted apart: what one fold teaches, the other checks.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -14,12 +15,13 @@ from numpy.typing import NDArray
 from ..outputs.features import Column, Feature
 from ..outputs.nodes import Grid
 from ..outputs.outputs import Outputs
-from ..outputs.questions import questions
 from .bins import Bins, bins_of_group, looks_discrete, numbers_of
 
 Codes = NDArray[np.uint8]
 Counts = NDArray[np.int64]
 Sides = tuple[Outputs, Outputs]
+Asking = Callable[[Outputs, Outputs], list[Feature]]
+"""What says which features are worth asking of the outputs of two sides."""
 
 FEW = 6
 """Values up to which every two of them are compared, whatever they are."""
@@ -158,14 +160,14 @@ class Ledger:
     its own side. Both sides have the same kept draws then."""
 
     @classmethod
-    def of_weighed(cls, outputs: Outputs, weights: NDArray[np.float64]) -> "Ledger":
+    def of_weighed(cls, outputs: Outputs, weights: NDArray[np.float64], ask: Asking) -> "Ledger":
         """A ledger of draws that count for both sides, as many of one database as of the other.
 
         Counts are the sums of weights of shape (2 sides, draws), rounded.
         """
         half, rows = len(outputs) // 2, len(outputs)
         some = max(FIXED, FIXED_VALUES // max(len(outputs[:1].paths()), 1))
-        made = cls.fixed_on((outputs[:half][:some], outputs[half:][:some]))
+        made = cls.fixed_on((outputs[:half][:some], outputs[half:][:some]), ask)
         made.draws, made.most, made.weights = rows, rows, weights
         codes, buckets = made._coded(outputs)
         for place, found in codes.items():
@@ -178,9 +180,9 @@ class Ledger:
         return made
 
     @classmethod
-    def fixed_on(cls, sides: Sides) -> "Ledger":
+    def fixed_on(cls, sides: Sides, ask: Asking) -> "Ledger":
         """A ledger without draws, whose bins these draws fix."""
-        columns, values = _columns(sides)
+        columns, values = _columns(sides, ask(*sides))
         wanted = _scored(columns)
         named = {i: columns[i].bins for i in values}
         patterns = Patterns.of(named, gaps=_any_gaps(named, sides)) if values else None
@@ -319,9 +321,8 @@ def _weighed(codes: NDArray[np.unsignedinteger], weights: NDArray[np.float64], s
     return np.rint(sums).astype(np.int64)
 
 
-def _columns(sides: Sides) -> tuple[list[Counted], list[int]]:
+def _columns(sides: Sides, features: list[Feature]) -> tuple[list[Counted], list[int]]:
     """Counted columns of all features that vary, and the places of those that are values."""
-    features = questions(*sides)
     asked = {feature: (sides[0].column(feature), sides[1].column(feature)) for feature in features}
     values = [feature for feature in features if feature.kind == "value"]
     alone = len(values) == 1

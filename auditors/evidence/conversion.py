@@ -17,8 +17,8 @@ from ...mechanisms.model import Database, Pair, PrivacyClaim, Relation, curve_fr
 from ..bounds.wealth import Bet, Part
 from ..databases.records import alike, part
 from ..errors import EvidenceFormatError
-from ..events.events import Event, event_from_json
-from ..events.partition import Partition, partition_from_json
+from ..events.events import Event, Partition
+from ..events.rebuilding import event_from_json, partition_from_json
 from ..outputs.decoding import from_json
 from ..outputs.encoding import canonical, is_long, to_json
 from ..results.results import (

@@ -17,7 +17,7 @@ from ...mechanisms.model import Moment, Pair, PrivacyClaim, moments_of
 from ..bounds import power, two_sample
 from ..bounds.power import LAST, last_looks
 from ..bounds.wealth import log_gain
-from ..events.learners.impossible import Noticing
+from ..events.learners.one_column import Noticing
 from ..results.results import (
     AuditFacts,
     AuditResult,

@@ -49,6 +49,7 @@ LARGE = 10_000
 LONG_LOOK = 4_000
 """Fields of all records from which the repr of a list of records takes a millisecond."""
 Encode = Callable[[Any], Any]
+
 EXTENSION = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|boolean|string|str)")
 ZONE = re.compile(r"[A-Z][A-Za-z0-9_+:-]{0,30}(/[A-Z][A-Za-z0-9_+-]{0,30}){0,2}")
 """A key of the time zones. To pandas other names mean a path, such as what follows dateutil/."""

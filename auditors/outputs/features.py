@@ -6,14 +6,13 @@ prints as a person would write it and is rebuilt from JSON.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf, isfinite, nan
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import EvidenceFormatError
-from .nodes import Path, Step
+from .nodes import Path
 from .texts import BETWEEN, END, START
 
 ABSENT = "absent"
@@ -30,8 +29,6 @@ ORDINALS = ("first", "second", "third")
 PLACES = (0, 1, 2, -1)
 """Of the entries of a list that have one label, -1 for the last; of the numbers after a word, -1
 for the one before it."""
-DEEPEST = 64
-"""Steps of a path; values nested beyond 60 levels are refused as outputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +168,7 @@ class Feature:
         return data
 
 
-def _counted(argument: str) -> bool:
+def is_counted(argument: str) -> bool:
     """Whether it is a pair of letters as `count` asks for."""
     separators = argument[1:-1]
     apart = not any(map(str.isalnum, separators)) and len(separators) <= BETWEEN
@@ -217,52 +214,3 @@ def path_name(path: Path) -> str:
 
 def _path_to_json(path: Path) -> list[object]:
     return [step if isinstance(step, int) else {step[0]: step[1]} for step in path]
-
-
-def feature_from_json(data: Any) -> Feature:
-    """The feature that `Feature.to_json` wrote; EvidenceFormatError for anything else."""
-    if not isinstance(data, Mapping) or data.get("kind") not in KINDS:
-        raise EvidenceFormatError(
-            f"expected a feature of kind {', '.join(KINDS)}, got {data!r:.80}"
-        )
-    argument = data.get("argument")
-    if isinstance(argument, Mapping):
-        argument = {"nan": nan, "inf": inf, "-inf": -inf}.get(str(argument.get("$float")))
-    kind = data["kind"]
-    wanted = {
-        "residue": (int, float),
-        "first": (int, float, str),
-        "count": (str,),
-        "after": (str,),
-        "labelled": (int, float, str),
-    }.get(kind, (type(None),))
-    if not isinstance(argument, wanted) or isinstance(argument, bool):
-        raise EvidenceFormatError(f"a feature of kind {kind} cannot have {argument!r:.40}")
-    other = data.get("other", [])
-    if (kind == "count" and not _counted(str(argument))) or (kind == "labelled" and not other):
-        raise EvidenceFormatError(f"a feature of kind {kind} cannot have {argument!r:.40}")
-    place = data.get("place", 0)
-    if place not in PLACES or isinstance(place, bool) or (place and kind not in PLACED):
-        raise EvidenceFormatError(f"a feature of kind {kind} cannot have the place {place!r:.40}")
-    return Feature(kind, _path_from_json(data.get("path")), _path_from_json(other), argument, place)
-
-
-def _path_from_json(data: Any) -> Path:
-    if not isinstance(data, list) or len(data) > DEEPEST:
-        raise EvidenceFormatError(f"expected a path of at most {DEEPEST} steps, got {data!r:.80}")
-    steps: list[Step] = []
-    for step in data:
-        if isinstance(step, int) and not isinstance(step, bool) and 0 <= step < 2**31:
-            steps.append(step)
-        elif (
-            isinstance(step, Mapping)
-            and len(step) == 1
-            and all(
-                k in ("key", "field", "member", "read") and isinstance(v, str)
-                for k, v in step.items()
-            )
-        ):
-            steps.extend(step.items())
-        else:
-            raise EvidenceFormatError(f"expected an index, a key or a field, got {step!r:.80}")
-    return tuple(steps)

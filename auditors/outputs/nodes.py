@@ -20,6 +20,7 @@ of a set; ("read", how) for what a text says, see `texts`."""
 Path = tuple[Step, ...]
 Places = NDArray[np.intp]
 Index = slice | NDArray[Any]
+
 MANY_SHAPES = 4
 """Vectors of more lengths than this are kept as one ragged node."""
 NARROW = ("i1", "i2", "i4", "f4")

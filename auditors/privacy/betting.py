@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...mechanisms.model import ConcentratedCurve, Moment, Pair, PrivacyClaim, RenyiCurve
 from ..bounds.wealth import Bettor, ends, experts, log_gain
-from ..events.partition import Partition, promised
+from ..events.events import Partition, promised
 from ..results.results import Batch, Bets
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import count_cells

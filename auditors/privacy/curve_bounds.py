@@ -30,8 +30,7 @@ from scipy.special import betaincinv, ndtri
 from ...mechanisms.model import Pair
 from ..bounds.wealth import rho_lower, telling
 from ..choosing.choose import Lesson
-from ..events.events import Event
-from ..events.partition import Partition, promised
+from ..events.events import Event, Partition, promised
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import count_also
 

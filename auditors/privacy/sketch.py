@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..events.events import AnyOf, Event, HalfLine, Outcomes
-from ..events.scores import AdditiveScore
+from ..events.events import AdditiveScore, AnyOf, Event, HalfLine, Outcomes
 from ..outputs.features import Column, Feature
 from ..outputs.outputs import Outputs
 from ..results.results import Sketch

@@ -32,8 +32,7 @@ from ..bounds import two_sample
 from ..bounds.power import refutable_epsilon
 from ..choosing.choose import Choice, Lesson, learn
 from ..errors import InvalidArgument
-from ..events.events import HalfLine
-from ..events.scores import AdditiveScore
+from ..events.events import AdditiveScore, HalfLine
 from ..evidence.derive import USEFUL, usual
 from ..outputs.outputs import Outputs
 from ..privacy.attempt import counted

@@ -8,8 +8,7 @@ from typing import Any
 
 from ...mechanisms.model import Database, Pair, PrivacyClaim, size_lower
 from ..bounds.wealth import Bet
-from ..events.events import Event
-from ..events.partition import Partition
+from ..events.events import Event, Partition
 from ..outputs.encoding import show
 
 UNKNOWN = "unknown"

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from ...mechanisms.model import Pair
 from ..choosing.choose import Lesson
-from ..events.events import Event
+from ..events.events import Event, Partition
 from ..events.ledger import Ledger, Tallies
-from ..events.partition import Partition
 from ..outputs.outputs import Outputs
 from ..workers.streams import Block
 from .calls import WHOLE, Ask

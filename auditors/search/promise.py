@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.model import Database, Pair
-from ..events.regression import regressed
+from ..events.estimates import regressed
 from ..outputs.encoding import canonical
 from ..outputs.features import Feature
 from ..outputs.outputs import Outputs

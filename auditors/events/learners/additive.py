@@ -16,12 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...outputs.features import PLACED
-from ..bins import LARGEST, Bins
-from ..cuts import Family
+from ..bins import LARGEST, Bins, PointTable
+from ..estimates import Believed, believed, likeliest_odds, log_ratios, regressed, smooth
+from ..events import AdditiveScore, Family, Shape
 from ..ledger import BUCKETS, Counted, Ledger
-from ..regression import regressed
-from ..scores import AdditiveScore, PointTable, Shape
-from ..smoothing import Believed, believed, likeliest_odds, log_ratios, smooth
 
 Floats = NDArray[np.float64]
 

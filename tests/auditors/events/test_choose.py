@@ -11,14 +11,14 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from dpwitness.auditors.choosing.choose import learn
+from dpwitness.auditors.choosing.promises import Aim, lepski, predicted_bound, smoothed, straight
 from dpwitness.auditors.events.bins import tidy
-from dpwitness.auditors.events.cuts import Aim, lepski, predicted_bound, smoothed, straight
-from dpwitness.auditors.events.events import Among
-from dpwitness.auditors.events.learners.half_lines import half_lines
+from dpwitness.auditors.events.events import AdditiveScore, Among
+from dpwitness.auditors.events.learners.one_column import half_lines
 from dpwitness.auditors.events.ledger import Ledger
-from dpwitness.auditors.events.scores import AdditiveScore
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.outputs.questions import questions
 from dpwitness.auditors.privacy.sketch import sketch
 
 TRIALS, LEVEL = 1_000_000, 0.05
@@ -200,7 +200,7 @@ def test_a_line_of_log_ratios_is_told_from_a_step():
     for draw, is_line in ((lambda rng, at: rng.normal(at, 2, 100_000), True),
                           (lambda rng, at: rng.laplace(at, 1, 100_000), False)):  # fmt: skip
         sides = [Outputs.of(draw(np.random.default_rng(s), s), 100_000) for s in (0, 1)]
-        ledger = Ledger.fixed_on((sides[0][:16_384], sides[1][:16_384]))
+        ledger = Ledger.fixed_on((sides[0][:16_384], sides[1][:16_384]), questions)
         ledger.add(*sides)
         found = [straight(family) for family in half_lines(ledger)]
         assert [line is not None for line in found] == [is_line] * 4

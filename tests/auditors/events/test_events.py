@@ -11,17 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpwitness.auditors.errors import ContractError, EvidenceFormatError
-from dpwitness.auditors.events.bins import Bins, bins_from_json, bins_of_group, say_number
+from dpwitness.auditors.events.bins import Bins, PointTable, bins_of_group, say_number
 from dpwitness.auditors.events.events import (
+    AdditiveScore,
     Among,
     AnyOf,
     HalfLine,
     Intervals,
     NoneOf,
-    event_from_json,
+    Shape,
 )
-from dpwitness.auditors.events.scores import AdditiveScore, PointTable, Shape
-from dpwitness.auditors.outputs.features import Column, Feature, feature_from_json
+from dpwitness.auditors.events.rebuilding import bins_from_json, event_from_json, feature_from_json
+from dpwitness.auditors.outputs.features import Column, Feature
 from dpwitness.auditors.outputs.outputs import Outputs
 
 OUTPUT = Feature()

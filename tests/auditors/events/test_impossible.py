@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from dpwitness.auditors.choosing.choose import Lesson
-from dpwitness.auditors.events.learners.impossible import FEWEST, Noticing
+from dpwitness.auditors.events.learners.one_column import FEWEST, Noticing
 from dpwitness.auditors.outputs.outputs import Outputs
 
 N, SEEN = 20_000, 40

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from dpwitness.auditors.choosing.choose import Lesson, softly
 from dpwitness.auditors.events.bins import LARGEST, Bins, bins_of_group
-from dpwitness.auditors.events.events import event_from_json
-from dpwitness.auditors.events.learners.recurring import recurring_values
+from dpwitness.auditors.events.learners.one_column import recurring_values
 from dpwitness.auditors.events.ledger import Ledger
+from dpwitness.auditors.events.rebuilding import event_from_json
 from dpwitness.auditors.outputs.features import Column, Feature
 from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.outputs.questions import questions
 
 AIM = {"epsilon": 1.0, "delta": 0.0, "trials": 1_000_000, "level": 0.05}
 
@@ -69,8 +70,8 @@ def counts_of(ledger):
 @pytest.mark.parametrize("cuts", [(1,), (63, 900, 1001)])
 def test_batches_add_up(make, cuts):
     sides = drawn(make, 1500)
-    whole = Ledger.fixed_on((sides[0][:500], sides[1][:500]))
-    parts = Ledger.fixed_on((sides[0][:500], sides[1][:500]))
+    whole = Ledger.fixed_on((sides[0][:500], sides[1][:500]), questions)
+    parts = Ledger.fixed_on((sides[0][:500], sides[1][:500]), questions)
     whole.add(*sides)
     ends = (0, *cuts, 1500)
     for start, end in pairwise(ends):
@@ -87,8 +88,8 @@ def test_batches_add_up(make, cuts):
 @pytest.mark.parametrize("cuts", [(1,), (63, 900, 1001)])
 def test_what_was_counted_elsewhere_adds_up(make, cuts):
     sides = drawn(make, 1500)
-    here = Ledger.fixed_on((sides[0][:500], sides[1][:500]))
-    there = Ledger.fixed_on((sides[0][:500], sides[1][:500]))
+    here = Ledger.fixed_on((sides[0][:500], sides[1][:500]), questions)
+    there = Ledger.fixed_on((sides[0][:500], sides[1][:500]), questions)
     for ledger in (here, there):
         ledger.most = 950
         if not ledger.patterns and len(ledger.coded) > 3:
@@ -194,7 +195,7 @@ def test_numbers_beside_infinite_ones_are_told_from_them(end):
 
 
 def test_kept_codes_are_bounded():
-    ledger = Ledger.fixed_on(tuple(drawn(vectors, 500)))
+    ledger = Ledger.fixed_on(tuple(drawn(vectors, 500)), questions)
     ledger.most = 1000
     for seed in range(3):
         ledger.add(*drawn(vectors, 700, (seed, 9 + seed)))

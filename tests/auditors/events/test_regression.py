@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from dpwitness.auditors.events.estimates import RIDGE, conjugate_gradients, regressed
 from dpwitness.auditors.events.learners import additive
 from dpwitness.auditors.events.ledger import Ledger
-from dpwitness.auditors.events.regression import RIDGE, conjugate_gradients, regressed
 from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.outputs.questions import questions
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_weights_of_numbers_are_where_the_slope_is_level_though_few_rows_give_th
     rng = np.random.default_rng(11)
     mixed = rng.normal(size=(40, 40)) / 6 + np.eye(40)
     sides = [rng.standard_t(3, size=(30_000, 40)) @ mixed + 0.1 * side for side in (1, 0)]
-    ledger = Ledger.fixed_on(tuple(Outputs.of(side[:2048], 2048) for side in sides))
+    ledger = Ledger.fixed_on(tuple(Outputs.of(side[:2048], 2048) for side in sides), questions)
     ledger.add(*(Outputs.of(side, len(side)) for side in sides))
     places = additive._numbers(ledger)
     assert len(places) == 40

@@ -23,8 +23,9 @@ from hypothesis import strategies as st
 from dpwitness.auditors.choosing.choose import learn
 from dpwitness.auditors.errors import ContractError
 from dpwitness.auditors.events.events import Outcomes
+from dpwitness.auditors.events.rebuilding import feature_from_json
 from dpwitness.auditors.outputs.encoding import told
-from dpwitness.auditors.outputs.features import KINDS, PAIRED, Feature, feature_from_json
+from dpwitness.auditors.outputs.features import KINDS, PAIRED, Feature
 from dpwitness.auditors.outputs.kinds import Raised
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.outputs.questions import questions

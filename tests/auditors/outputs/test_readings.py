@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from dpwitness.auditors.choosing.choose import learn
 from dpwitness.auditors.errors import EvidenceFormatError
-from dpwitness.auditors.outputs.features import ABSENT, PLACES, Feature, feature_from_json
+from dpwitness.auditors.events.rebuilding import feature_from_json
+from dpwitness.auditors.outputs.features import ABSENT, PLACES, Feature
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.outputs.questions import questions
 from dpwitness.auditors.outputs.texts import END, START, said, spelled

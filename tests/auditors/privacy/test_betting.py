@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dpwitness import audit
-from dpwitness.auditors.events.events import HalfLine
-from dpwitness.auditors.events.partition import ByEvent
+from dpwitness.auditors.events.events import ByEvent, HalfLine
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.privacy.betting import Betting
 

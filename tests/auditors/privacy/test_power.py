@@ -17,7 +17,7 @@ from dpwitness.auditors.bounds.power import (
 )
 from dpwitness.auditors.bounds.two_sample import at_distance, rejects
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.events.learners.impossible import Noticing
+from dpwitness.auditors.events.learners.one_column import Noticing
 from dpwitness.reports.faces import wording
 
 

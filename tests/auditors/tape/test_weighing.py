@@ -11,6 +11,7 @@ from dpwitness.auditors.choosing.choose import promised, softly
 from dpwitness.auditors.events.learners import additive
 from dpwitness.auditors.events.ledger import Ledger
 from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.outputs.questions import questions
 from dpwitness.auditors.privacy.judge import Judging
 from dpwitness.auditors.sampling.calls import Calls
 from dpwitness.auditors.tape.weighing import LITTLE, PRICE, weighed
@@ -178,7 +179,7 @@ def test_dependent_numbers_are_told_apart_by_their_regression_at_once():
     apart = outputs[:, 0] - outputs[:, 1]
     ratio = np.exp(((apart - 0.1) ** 2 - apart**2) / 2)
     counts = np.where(shift == 0, [np.ones(8000), 1 / ratio], [ratio, np.ones(8000)])
-    ledger = Ledger.of_weighed(Outputs.of(outputs, 8000), 100 * counts)
+    ledger = Ledger.of_weighed(Outputs.of(outputs, 8000), 100 * counts, questions)
     gains = {one.kind: one.gain for one in additive.scores(ledger, set())}
     assert gains["joint"] > 1.5 * max(gains["own"], gains["pooled"] if "pooled" in gains else 0)
 
