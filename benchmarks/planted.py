@@ -91,7 +91,7 @@ def judged(systems, stage, near):
     from dpwitness import HarnessError, audit_claims
     from dpwitness.auditors.claims.check import check_within, claims_beside
     from dpwitness.auditors.claims.follows_law import contradicted
-    from dpwitness.auditors.privacy.budget import Budget
+    from dpwitness.auditors.privacy.request import Budget
     from dpwitness.mechanisms.catalogue import CATALOGUE, THEOREMS
     from dpwitness.reports.reproduce.run import section_of
 

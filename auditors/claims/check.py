@@ -50,8 +50,8 @@ from ..bounds.two_sample import at_distance
 from ..databases.neighbours import pair_source
 from ..errors import ContractError, HarnessError, InvalidArgument
 from ..outputs.encoding import show
-from ..privacy.budget import Budget
-from ..privacy.curve_bounds import privacy_curve
+from ..privacy.curves import privacy_curve
+from ..privacy.request import Budget
 from ..privacy.run import audit
 from ..results.results import AuditResult, Verdict
 from ..sampling.draws import Draws, some_databases

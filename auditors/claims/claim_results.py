@@ -18,7 +18,7 @@ import numpy as np
 
 from ...mechanisms.model import Array
 from ..evidence.record import ClaimCountsRecord, EdgeRecord, number
-from ..privacy.budget import Budget
+from ..privacy.request import Budget
 from ..results.results import Verdict
 
 FEWEST, MOST = 200, 2000

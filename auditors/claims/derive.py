@@ -32,7 +32,7 @@ from ..evidence.record import (
     TailRecord,
     TailsRecord,
 )
-from ..privacy.budget import Budget
+from ..privacy.request import Budget
 from ..results.results import Verdict
 from ..workers.streams import generator
 from .claim_results import ClaimCheck, ClaimResult, Edge, Estimate, Finding, Table, edge_of, hardest

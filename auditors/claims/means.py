@@ -26,7 +26,7 @@ from ..bounds.tails_and_means import Wealth, betting_lower, betting_upper, caton
 from ..errors import HarnessError, InvalidArgument, UnsupportedClaim
 from ..evidence.record import MeanRecord, MeansRecord, PointRecord, PointsRecord, number
 from ..outputs.encoding import show
-from ..privacy.budget import Budget
+from ..privacy.request import Budget
 from ..results.results import Verdict
 from ..sampling.draws import Draws
 from .claim_results import Finding

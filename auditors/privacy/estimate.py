@@ -7,9 +7,10 @@ from ..arguments import asking
 from ..asked import KEYWORDS
 from ..errors import InvalidArgument
 from ..results.results import AuditResult, Witness
-from .curve_bounds import PrivacyCurve, privacy_curve
+from .curves import PrivacyCurve, privacy_curve
+from .preparing import prepared
 from .request import Request
-from .run import prepared, run_audit
+from .run import run_audit
 
 CURVE = 0.5
 """Part of alpha, and of the trials, that pays for the curve where one is asked for."""

@@ -28,19 +28,20 @@ from ..sampling.sampling import OutOfTime, Sampler
 from ..sampling.teaching import teach
 from ..tape.weighing import FEWEST_WEIGHED, PRICE, Weighed, most_weighed, weighed
 from ..workers import Key
-from . import betting
 from .attempt import (
+    BET_FIRST,
     Attempt,
+    Betting,
     Test,
     attempt,
     counted,
     foreseen,
     half_width,
     last_plan,
+    next_size,
     variance,
 )
-from .betting import Betting
-from .budget import Errors, most_taught
+from .request import Errors, most_taught, share
 
 FIRST = 64
 """Draws a side of the first lesson; they double from there."""
@@ -124,7 +125,7 @@ class Judging:
         self.precision, self.out_of_time, self.bounding = precision, out_of_time, bounding
         self.errors = Errors(test.alpha)
         self.betting: Betting | None = None
-        part = betting.share(precision, test.claim, seeded=sampler.seeded, bounding=bounding)
+        part = share(precision, test.claim, seeded=sampler.seeded, bounding=bounding)
         if part:
             level = self.errors.take(part * test.alpha)
             self.betting = Betting(test.null, level, moments_bet_on(test.claim))
@@ -237,7 +238,7 @@ class Judging:
             self._taught(*opening)
             self.made += min(len(opening[0]), self.test.trials - 1)
         most = self._most_taught()
-        first = FIRST if self.betting is None else betting.FIRST
+        first = FIRST if self.betting is None else BET_FIRST
         fresh = self.lesson.draws >= first if self.betting is not None else self.made >= first
         while fresh or self.made < most or self._bets_go_on():
             if self.out_of_time():
@@ -380,7 +381,7 @@ class Judging:
                 made.on(*self.lesson.partition(choice.event))
                 since = 0
             hasty = self.precision is None
-            size = betting.next_size(self.made, seeded=self.sampler.seeded, hasty=hasty)
+            size = next_size(self.made, seeded=self.sampler.seeded, hasty=hasty)
             size = min(size, draws, PIECE)
             chunk = self._chunks["bet"]
             self._chunks["bet"] += 1

@@ -30,8 +30,7 @@ from ..bounds.power import LAST, other_probability, power_of
 from ..bounds.two_sample import at_distance
 from ..errors import InvalidArgument
 from ..sampling.gate import FEWEST, LEAST, LONE, MOST, PART
-from .betting import BESIDE
-from .budget import WORST, most_taught
+from .request import BESIDE, WORST, most_taught
 
 AUDIT = 0.9 * 0.25
 """Part of alpha that is left for the last attempt of an audit with a search, whatever was tried."""

@@ -1,56 +1,48 @@
-"""One audit from end to end: search, judge, shrink, and say what could have been seen."""
+"""One audit from end to end: search, judge, shrink, and say what could have been seen.
 
-from collections.abc import Callable
-from dataclasses import replace
+After a refutation a smaller pair is asked for and the bound sharpened; what was asked and counted
+becomes the facts that everything told is derived from. An `Allowance` is the part of the draws that
+one step may make: it reads the sampler's own tally, so that no draw escapes it.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from time import monotonic
 
-from ...mechanisms.model import Histogram, Pair, PrivacyClaim, Relation, Value
+from ...mechanisms.model import Pair
 from ..arguments import asking
-from ..asked import KEYWORDS, require
-from ..attackers import seen_by
-from ..bounds.power import LAST
-from ..choosing.choose import Lesson, learn
-from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
-from ..databases.records import HISTOGRAMS, require_neighbours
-from ..engines.engine import Engine
+from ..asked import KEYWORDS
+from ..bounds import two_sample
+from ..choosing.choose import Choice, Lesson, learn
+from ..databases.neighbours import Source
 from ..errors import ContractError, InvalidArgument, MechanismDied, MechanismHangs
-from ..evidence.derive import NO_RETURN, NOT_READ, ONLY_NAN, OUT_OF_TIME, derive
+from ..evidence.derive import NO_RETURN, NOT_READ, ONLY_NAN, OUT_OF_TIME, derive, moments_bet_on
 from ..outputs.encoding import identity
 from ..outputs.outputs import Outputs
-from ..results.results import UNKNOWN, AuditResult
+from ..results.results import UNKNOWN, AuditFacts, AuditResult, Count, Sketch, Smaller
 from ..sampling.calls import MechanismRaised
-from ..sampling.gate import alone_against
-from ..sampling.kept import SLOW, KeptDraws
-from ..sampling.sampling import Sampler
-from ..search.constants import constants_of
+from ..sampling.fingerprint import fingerprint
+from ..sampling.kept import KeptDraws
+from ..sampling.sampling import OutOfTime, Tally
 from ..search.hunt import hunt
 from ..search.scout import Found
+from ..search.shrink import shrink
 from ..tape.exact import LONG, Wanted, with_exact
 from ..tape.weighing import asked_draws
 from . import request as asked
-from .betting import share
-from .budget import Allowance, Budget
-from .cause import cause_of
+from .attempt import Test, moments_beyond
+from .curves import at_point
 from .judge import Judging
 from .planning import (
-    CHEAP,
     KEPT_BACK,
     SEARCHING,
-    Price,
-    foretold,
-    remaking,
-    trials_to_notice,
     trials_within,
 )
-from .point import at_point
-from .request import AuditRequest, Progress, Request
-from .verdicts import (
-    Audit,
-    Clock,
-    conclude,
-)
+from .preparing import Audit, Clock, fit_to_time, is_slow, last_moment, prepared, told_beforehand
+from .request import GROSS, WORST, AuditRequest, Budget, Progress, share
+from .shown import cause_of, sketch
 
 MOST_NAMED = 3
 """Files, databases and addresses that are named of those which the mechanism uses."""
@@ -59,8 +51,31 @@ LEAST = 0.5
 EXACT_SHARE = 0.25
 """The part of an audit's time that they may take if that is more. With as long again as the audit,
 they took a quarter of the CPU of the catalogue's audits (20,000 trials)."""
-ENOUGH = 0.05
-"""Seconds of drawing from which the cost of a draw can be told."""
+SOON = 2048
+"""A claim refuted after so few draws a side is grossly violated."""
+AFTER, AFTER_GROSS = 64, 16
+"""How many times the draws that refuted a claim may follow: where the violation is not gross, and
+where it is."""
+SMALL_FIRST = 32
+"""Draws a side of the first lesson about a smaller pair."""
+UNLIKELY = -1.0
+"""Score below which a count of a smaller pair speaks for the claim."""
+DEAREST = 8
+"""One smaller pair may be tried on one part in so many of what is left, counted a side."""
+DOWN = 0.75
+"""Part of the draws for a smaller pair that goes into finding it; the rest counts it."""
+MARGIN = 2
+"""A count of a pair is given so many times the draws that asking about it took, at least."""
+SMALL_LEAST = 256
+"""Draws a side below which no smaller pair is counted."""
+CLEAR = 4.0
+"""Standard errors by which a moment is too large where a smaller pair is taken for bad."""
+LOOSE = 1e-3
+"""Level at which a smaller pair looks bad; it decides nothing."""
+TYPES = "the Python type of the outputs alone breaks the claim"
+
+
+# From a request to a result. ---------------------------------------------------------------------
 
 
 @asking(AuditRequest, first=("epsilon",), told=KEYWORDS)
@@ -95,141 +110,6 @@ def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
     audits = prepared(request, request.budget, request.epsilon)
     with audits[0].sampler.engine.connected(request.workers):
         return tuple(run_audit(one, request.progress) for one in audits)
-
-
-def prepared(
-    request: Request, budget: Budget, epsilon: float | None, *, single: bool = False
-) -> tuple[Audit, ...]:
-    """One audit for each claim, at its share of the budget; the errors are those of `audit_claims`.
-
-    With `single` the only claim of an epsilon stands for all, whatever curves are stated beside it.
-    The numbers of the request's own budget are not looked at.
-    """
-    begun = monotonic()
-    target = asked.target_seen(request.attacker, request.target)
-    subject = asked.subject(request.mechanism, request.name, request.target, request.seeded)
-    if request.trust_rows is not None:
-        subject = replace(subject, trust_rows=request.trust_rows)
-    subject = seen_by(request.attacker, subject)
-    pair, databases = request.pair, request.databases
-    asked.require_one(pair, databases)
-    of_pairs = pair is None and yields_pairs(databases, budget.seed)
-    histogram = request.histogram
-    if histogram and pair is None and not of_pairs:
-        raise InvalidArgument(
-            "histogram=True says what the numbers of a pair= or of a strategy of Pair mean; give "
-            "other databases of counts as the domain Histogram",
-            keywords=("histogram", "pair"),
-        )
-    domain = HISTOGRAMS if histogram else subject.databases
-    claims = asked.claims(
-        subject, epsilon, request.delta, request.relation, request.distance, pair,
-        of_pairs=of_pairs, domain=domain, curve=request.stated_curve,
-    )  # fmt: skip
-    points = [claim for claim in claims if claim.curve is None]
-    if single and len(points) == 1:
-        claims = (points[0],)
-    if of_pairs and request.relation is None and not subject.claims:
-        known = relation_of_pairs(
-            databases, request.distance or 1, budget.seed, histogram=histogram
-        )
-        claims = tuple(replace(claim, relation=known) for claim in claims)
-    require(workers=request.workers, timeout=request.timeout)
-    if request.exceptions not in ("error", "output"):
-        raise InvalidArgument(
-            f'exceptions must be "error" or "output", got {request.exceptions!r}',
-            keywords=("exceptions",),
-        )
-    given = asked.given_pair(pair)
-    unsaid = given is not None and request.relation is None and not subject.claims
-    if given is not None:
-        for claim in claims:
-            require_neighbours(given, claim.relation, claim.distance, domain)
-    constants = constants_of(subject.run) if given is None else ()
-    own = databases is None
-    databases = subject.databases if own else databases
-    if given is None and databases is None:
-        raise InvalidArgument(
-            f"{subject.name} comes without databases; give a strategy of them with databases=, or "
-            "two databases with pair=",
-            keywords=("databases", "pair"),
-        )
-    seconds = budget.seconds / len(claims) if budget.seconds else None
-    share = replace(budget, alpha=budget.alpha / len(claims), seconds=seconds)
-    notice = request.notice
-    budgets = [
-        share
-        if notice is None
-        else replace(share, trials=trials_to_notice(claim, notice, share.alpha))
-        for claim in claims
-    ]
-    asked_more = (request.relation, request.distance, seconds) != (None, None, None)
-    stated = (epsilon, request.delta, request.stated_curve) != (None, None, None)
-    alone = own and given is None and not asked_more and not (stated and len(claims) > 1)
-    return tuple(
-        Audit(
-            subject=subject,
-            target=target,
-            claim=claim,
-            budget=own_budget,
-            given=given,
-            source=None
-            if given is not None
-            else _source(claim, databases, constants, budget.seed, own=own, histogram=histogram),
-            sampler=Sampler(
-                run=subject.run,
-                seed=budget.seed,
-                seeded=subject.seeded,
-                workers=request.workers,
-                limit=request.timeout,
-                exceptions=request.exceptions,
-                show_output=request.show_output,
-                trust_rows=subject.trust_rows,
-                in_process=request.in_process,
-                engine=request.engine or Engine(),
-            ),
-            # What is done before the first draw is of its time, too.
-            clock=Clock(seconds, begun + number * (seconds or 0.0)),
-            domain=_domain(given, databases, histogram),
-            own=alone,
-            explain=request.explain,
-            exact=request.exact,
-            unsaid=unsaid and claim.relation is Relation.DECLARED,
-            databases=databases,
-            news=request.news,
-            kept=request.kept,
-        )
-        for number, (claim, own_budget) in enumerate(zip(claims, budgets, strict=True))
-    )
-
-
-def _domain(given: Pair | None, databases: object, histogram: bool) -> str:
-    """How who reads the evidence is to read its databases, where they are no lists of records."""
-    if histogram or (given is None and isinstance(databases, Histogram)):
-        return "histogram"
-    return "value" if given is None and isinstance(databases, Value) else ""
-
-
-def _source(
-    claim: PrivacyClaim,
-    databases: object,
-    constants: tuple[object, ...],
-    seed: int,
-    *,
-    own: bool,
-    histogram: bool,
-) -> Source:
-    """Pairs over the databases, and over the mechanism's own those the claim names."""
-    source = pair_source(
-        databases,
-        claim.relation,
-        claim.distance,
-        seed,
-        histogram=histogram,
-        constants=constants,
-    )
-    named = tuple(Pair(*example) for example in claim.examples) if own else ()
-    return replace(source, templates=(*source.templates, *named), constants=constants)
 
 
 def run_audit(audit: Audit, progress: Progress | None = None) -> AuditResult:
@@ -293,11 +173,11 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
     elif audit.source is not None:
         pair = audit.source.first(audit.sampler.seed)
     audit.sampler.check_call(pair)
-    audit.sampler.tally.slow = _is_slow(audit.sampler, pair)
+    audit.sampler.tally.slow = is_slow(audit.sampler, pair)
     asked_for = audit.budget.trials
-    audit = _fit_to_time(audit, pair, asked_for)
+    audit = fit_to_time(audit, pair, asked_for)
     if audit.news is not None and audit.price is not None and audit.budget.trials < asked_for:
-        audit.news("plan", _foretold(audit, audit.price))
+        audit.news("plan", told_beforehand(audit, audit.price))
     _report(audit, progress)
     found = None
     if audit.source is not None:
@@ -305,7 +185,7 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
         pair = found.pair
         if audit.searched is not None:
             # What the search took and what a call on this pair takes are known now.
-            audit = _fit_to_time(replace(audit, searched=0), pair, asked_for)
+            audit = fit_to_time(replace(audit, searched=0), pair, asked_for)
     taught, opening = (found.first, found.second) if found is not None else None, None
     if audit.claim.curve is not None:
         # The draws that tell the point teach, and are the first of the judging if none are yet.
@@ -325,7 +205,7 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
     tally = audit.sampler.tally
     if tally.slow:
         tally.kept.begin(pair, audit.claim)
-    tally.late = _last_moment(audit)
+    tally.late = last_moment(audit)
     tally.deciding.against(*audit.test.null)
     if audit.clock.seconds is not None:
         tally.deciding.within(audit.clock.seconds)
@@ -342,7 +222,7 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
     if audit.exact is not False and not (other or unreadable or audit.clock.late()):
         known = with_exact(result, audit.sampler, _wanted(audit, found, result))
         result = result if known is result else derive(known)
-    cause = cause_of(result, audit.test, audit.sampler, audit.explain)
+    cause = cause_of(result, audit.test.null, audit.sampler, audit.explain)
     # What exact laws and the cause take belongs to the audit as well.
     return replace(result, cause=cause, seconds=audit.clock.spent())
 
@@ -436,84 +316,6 @@ def _promise(audit: Audit, found: Found) -> float:
     return choice.predicted - choice.spread
 
 
-def _is_slow(sampler: Sampler, pair: Pair) -> bool:
-    """Whether calls take long, and not only the first ones or while the machine was busy."""
-    if sampler.tally.pace < SLOW:
-        return False
-    made = sampler.tally.draws
-    sampler.draw(pair, "contract", 9, 1 if sampler.tally.pace > ENOUGH else 8)
-    sampler.tally.draws = made  # the clock decides whether there are any: no record holds them
-    return sampler.tally.pace >= SLOW
-
-
-def _price(audit: Audit, pair: Pair) -> Price:
-    """Seconds of one draw, from as many draws as make a twentieth of a second."""
-    alone, lone = audit.sampler.tally.pace, alone_against(*audit.test.null)
-    if alone >= ENOUGH and audit.sampler.door.workers == 1:
-        return Price(draw=alone, alone=alone, lone=lone)
-    for chunk, draws in enumerate((2, 32, 512, 8192), start=1):
-        draws = max(draws, audit.sampler.door.workers) if draws == 2 else draws
-        before = audit.clock.spent()
-        audit.sampler.draw(pair, "contract", chunk, draws)
-        seconds = audit.clock.spent() - before
-        if seconds > ENOUGH:
-            break
-    draw = max(seconds, 1e-9) / (2 * draws)
-    return Price(draw=draw, alone=max(alone, draw), lone=lone)
-
-
-def _fit_to_time(audit: Audit, pair: Pair, asked_for: int) -> Audit:
-    """Fewer trials where the budget of seconds could not pay for them, decided beforehand.
-
-    The number is fixed before the first judged draw: a sample cut by the clock would be biased
-    whenever the running time depends on the output.
-    """
-    seconds = audit.clock.seconds
-    if seconds is None:
-        return audit
-    price = _price(audit, pair)
-    if audit.sampler.tally.slow:
-        left = (1 - KEPT_BACK) * seconds - audit.clock.spent()
-        if audit.source is not None and audit.searched is None:
-            audit = replace(audit, searched=int(SEARCHING * left / price.draw))
-            left -= SEARCHING * left
-        affordable = trials_within(left, price)
-    else:
-        affordable = max(2, int(CHEAP * seconds / price.draw))
-    audit = replace(audit, price=price)
-    if affordable >= audit.budget.trials:
-        return audit
-    note = f"{affordable} trials a side instead of {asked_for}, to fit the time budget"
-    return replace(audit, budget=replace(audit.budget, trials=affordable), note=note)
-
-
-def _foretold(audit: Audit, price: Price) -> str:
-    part = share(
-        audit.budget.precision,
-        audit.claim,
-        seeded=audit.sampler.seeded,
-        bounding=audit.bounding,
-    )
-    return foretold(
-        audit.claim,
-        seconds=audit.clock.seconds or 0.0,
-        price=price,
-        trials=audit.budget.trials,
-        # What is left of alpha for the last look of a judging that bets on the draws that teach.
-        level=(1 - part) * audit.test.alpha * LAST[-1][1],
-        searching=audit.source is not None,
-    )
-
-
-def _last_moment(audit: Audit) -> Callable[[], bool]:
-    """When drawing must end so that draws can be made again within the time."""
-    if audit.clock.seconds is None or audit.price is None:
-        return lambda: False
-    most = (1 + KEPT_BACK) * audit.clock.seconds
-    until = most - remaking(audit.budget.trials, audit.price)
-    return lambda: audit.clock.spent() > until
-
-
 def _tell_known(audit: Audit, judging: Judging) -> None:
     """Tell how often the event learnt last happened among the draws that taught it."""
     if audit.news is None or not audit.sampler.tally.slow:
@@ -524,3 +326,248 @@ def _tell_known(audit: Audit, judging: Judging) -> None:
         f"{choice.event.describe()}: about {p:.2g} of D, {q:.2g} of D', {draws:,} runs per database"
     )
     audit.news("known", known)
+
+
+# What follows the judging. -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The outputs, of both sides together, that one step may draw from now on."""
+
+    tally: Tally
+    draws: int
+    start: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Remember where the tally stands."""
+        object.__setattr__(self, "start", self.tally.draws)
+
+    @property
+    def left(self) -> int:
+        """How many outputs may still be drawn; 0 when none."""
+        return max(0, self.start + self.draws - self.tally.draws)
+
+    def pays(self, draws: int) -> bool:
+        """Whether `draws` outputs of each of two sides may still be drawn."""
+        return 2 * draws <= self.left
+
+
+def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditFacts:
+    """What is known of an audit whose pair has been judged, after all that follows a refutation."""
+    if not judging.refuted:
+        return _facts(audit, judging)
+    tally = audit.sampler.tally
+    after = _after(tally.draws, judging.decided_after or 0)
+    after = max(0, min(after, audit.budget.everything - tally.draws, _affordable(audit)))
+    rest = Allowance(tally, after)
+    small = None
+    wanted = audit.source is not None and found is not None and not audit.bounding
+    if wanted and audit.source is not None and found is not None and after:
+        share = Allowance(tally, min(audit.budget.shrinking, after // 2))
+        with suppress(OutOfTime):
+            small = _smallest(audit, audit.source, found, judging, share)
+    if audit.budget.precision and after:
+        # A finer wish than the usual one may cost what it costs, but for time.
+        finer = max(1.0, (Budget().precision or 1.0) / audit.budget.precision) ** 2
+        with suppress(OutOfTime):
+            judging.sharpen(min(int(finer * rest.left), _affordable(audit)) // 2)
+        audit.sampler.gate(refuted=True)
+    facts = _facts(audit, judging)
+    if small is None:
+        return facts
+    # The picture is of the pair that is shown.
+    smaller = Smaller(
+        pair=small.pair, trials=small.test.trials, judged=small.counts, bets=small.bets
+    )
+    return replace(facts, smaller=smaller, sketch=_picture(small))
+
+
+def _affordable(audit: Audit) -> int:
+    """Outputs, of both sides, that there is time for, with making some of them again."""
+    if audit.price is None or audit.clock.seconds is None:
+        return 2 * audit.budget.everything
+    left = (1 - KEPT_BACK) * audit.clock.seconds - audit.clock.spent()
+    trials = trials_within(left, audit.price)
+    return 2 * trials if trials > 2 else 0
+
+
+def _after(spent: int, decided: int) -> int:
+    """Outputs, of both sides, for what follows a refutation after `decided` draws a side.
+
+    Where finding it was cheap, the whole audit stays within GROSS, unless a pair is dear to ask
+    about; where the search was long, half as much again may follow.
+    """
+    cheap = spent <= 0.75 * GROSS
+    after = GROSS - spent if cheap else spent // 2
+    return max(after, (AFTER_GROSS if decided <= SOON else AFTER) * 2 * decided)
+
+
+def _smallest(
+    audit: Audit, source: Source, found: Found, judging: Judging, allowance: Allowance
+) -> Judging | None:
+    """The judging of a smaller pair that breaks the claim by a count of its own; None for none.
+
+    It is the smallest that what is left can be expected to refute, from what asking about it took.
+    """
+    most = max(SMALL_LEAST, 4 * (judging.decided_after or 0))
+    going_down = Allowance(audit.sampler.tally, int(DOWN * allowance.left))
+    paid: dict[tuple[bytes, bytes], int] = {}
+
+    def refutes(pair: Pair) -> bool:
+        before = going_down.left
+        answer = _still_refutes(audit, pair, going_down, most)
+        paid[_key(pair)] = before - going_down.left
+        return answer
+
+    *way, _ = shrink(source, found, refutes, late=audit.clock.late)
+    if not way or allowance.left < 2 * SMALL_LEAST or audit.clock.late():
+        return None
+    able = [pair for pair in way if MARGIN * paid[_key(pair)] <= allowance.left]
+    small = able[0] if able else min(way, key=lambda pair: paid[_key(pair)])
+    trials = allowance.left // 2
+    alpha = (1 - WORST) * audit.budget.alpha
+    counting = Judging(
+        audit.sampler,
+        small,
+        Test(claim=audit.claim, trials=trials, alpha=alpha),
+        precision=audit.budget.precision or None,
+        out_of_time=audit.clock.late,
+    )
+    counting.run()
+    audit.sampler.gate(refuted=counting.refuted)
+    if not counting.refuted:
+        return None
+    counting.sharpen(allowance.left // 2)
+    audit.sampler.gate(refuted=True)
+    return counting
+
+
+def _key(pair: Pair) -> tuple[bytes, bytes]:
+    return identity(pair.database), identity(pair.neighbour)
+
+
+def _still_refutes(audit: Audit, pair: Pair, allowance: Allowance, most: int) -> bool:
+    """Whether cheap draws of this pair speak against the claim.
+
+    Draws double until the claim is rejected, or is foreseen never to be. This only guides the
+    way down; the pair it ends on is counted again.
+    """
+    if identity(pair.database) == identity(pair.neighbour):
+        return False
+    (epsilon, delta), lesson, draws, chunk = audit.test.null, Lesson(), SMALL_FIRST, 0
+    moments = moments_bet_on(audit.claim)
+    most = min(most, max(SMALL_FIRST, allowance.left // DEAREST))
+    while allowance.pays(2 * draws) and not audit.clock.late():
+        first, second = audit.sampler.draw(pair, "shrink", chunk, 2 * draws)
+        lesson.add(first[:draws], second[:draws])
+        choice = lesson.choice(epsilon=epsilon, delta=delta, trials=draws, level=LOOSE)
+        sides = (second, first) if choice.reversed else (first, second)
+        x, y = (int(choice.event.contains(side[draws:]).sum()) for side in sides)
+        known = lesson.partition(choice.event)
+        beyond = moments_beyond(*known, moments) if moments else -inf
+        against = {"epsilon": epsilon, "delta": delta, "level": LOOSE}
+        if beyond > CLEAR or two_sample.rejects((x, y), (draws, draws), **against):
+            return True
+        z = two_sample.normal_z((x, y), (draws, draws), epsilon, delta)
+        unlikely = z < UNLIKELY or choice.predicted + 2 * choice.spread < epsilon
+        unlikely = unlikely and beyond < -1
+        # Few draws show nothing of a moment, whose function of the output must be learnt.
+        early = max(SMALL_LEAST // 2, most // DEAREST**2 if moments else 0)
+        if 2 * draws > most or (unlikely and draws >= early):
+            return False
+        lesson.add(first[draws:], second[draws:])
+        draws, chunk = 2 * draws, chunk + 1
+    return False
+
+
+def _types(audit: Audit, judging: Judging) -> str:
+    """What the types of the outputs say where they tell more than the claim allows; else "".
+
+    No verdict: the attacker who is asked for judges values, and who sees types is another.
+    """
+    one, two = (side.types for side in judging.shown)
+    if one is None or two is None or not one.count or not two.count:
+        return ""
+    (epsilon, delta), sizes = audit.test.null, (one.count, two.count)
+    names = sorted({*one.compact().names, *two.compact().names})
+    for name in names if len(names) > 1 else ():
+        x, y = (
+            int((side.codes == side.names.index(name)).sum()) if name in side.names else 0
+            for side in (one, two)
+        )
+        for hits, trials in (((x, y), sizes), ((y, x), sizes[::-1])):
+            level = audit.budget.alpha / (2 * len(names))
+            if two_sample.rejects(hits, trials, epsilon=epsilon, delta=delta, level=level):
+                return (
+                    f"{TYPES}: {x:,} of {sizes[0]:,} outputs from D are of type {name:.100}, and "
+                    f"{y:,} of {sizes[1]:,} from D'; values are judged here and types are not, so "
+                    "return one type, as float(x) does, or audit with attacker types"
+                )
+    return ""
+
+
+def _unsaid(judging: Judging) -> str:
+    """Why an audit that found nothing says nothing, whatever its power; "" if it says something."""
+    if all(side.nothing_but_none for side in judging.shown):
+        return NO_RETURN
+    if all(side.nothing_but_nan for side in judging.shown):
+        return ONLY_NAN
+    if judging.unread:
+        return NOT_READ
+    return "" if judging.complete else OUT_OF_TIME
+
+
+def _picture(judging: Judging) -> Sketch | None:
+    """The outputs of the pair and the event of its bound, of a refutation the likelier first."""
+    counts = judging.evidence.counts
+    shown: Choice | Count = counts[-1] if counts else judging.choice
+    turned = shown.reversed and judging.refuted
+    return sketch(shown.event, *judging.shown[:: -1 if turned else 1])
+
+
+def _facts(audit: Audit, judging: Judging) -> AuditFacts:
+    """What was asked and counted on the pair that was judged."""
+    sampler, stands = audit.sampler, not judging.refuted
+    return AuditFacts(
+        mechanism=audit.subject.name,
+        target=audit.target,
+        claim=audit.claim,
+        pair=judging.pair,
+        alpha=audit.budget.alpha,
+        judged=judging.counts,
+        bets=judging.bets,
+        draws=sampler.tally.draws,
+        seed=sampler.seed,
+        seconds=audit.clock.spent(),
+        seeded=sampler.seeded,
+        remark=(stands and _unsaid(judging)) or audit.note,
+        types=_types(audit, judging) if stands else "",
+        sketch=_picture(judging),
+        plan={
+            "trials": audit.budget.trials,
+            "precision": audit.budget.precision,
+            "betting": 0.0
+            if judging.betting is None
+            else share(audit.budget.precision, audit.claim, seeded=sampler.seeded),
+            "block": sampler.block,
+            "vectorised": sampler.vectorised,
+            "trust_rows": sampler.vectorised and sampler.trust_rows,
+            "made_again": sampler.seeded and sampler.door.remakes,
+            **({} if sampler.exceptions == "error" else {"exceptions": sampler.exceptions}),
+            **({"domain": audit.domain} if audit.domain else {}),
+            **({"relation": "unsaid"} if audit.unsaid else {}),
+            **({"tape": judging.tape} if judging.tape else {}),
+            "search": _searched(audit),
+        },
+        source=fingerprint(audit.subject.run),
+        learning=judging.learning() if stands else None,
+        unread=judging.unread if stands else "",
+    )
+
+
+def _searched(audit: Audit) -> str:
+    """Where the pair came from: whether a record alone tells how it was searched for."""
+    if audit.given is not None:
+        return "given"
+    return "own" if audit.own and not audit.bounding else "asked"

@@ -35,9 +35,9 @@ from ..errors import InvalidArgument
 from ..events.events import AdditiveScore, HalfLine
 from ..evidence.derive import USEFUL, usual
 from ..outputs.outputs import Outputs
-from ..privacy.attempt import counted
-from ..privacy.betting import FIRST, HALF, Betting, next_size
-from ..privacy.point import SHARE, at_point
+from ..privacy.attempt import BET_FIRST, Betting, counted, next_size
+from ..privacy.curves import POINT_SHARE, at_point
+from ..privacy.request import HALF
 from ..results.results import Count, Verdict
 from .canaries import stated_claim
 from .independence import LOOKED_AT, doubts
@@ -200,7 +200,7 @@ def _at_point(claim: PrivacyClaim, teaching: tuple[Outputs, Outputs], level: flo
         return one, two
 
     # `at_point` may look at a part of the trials: here at all that teach.
-    trials = int(len(teaching[0]) / SHARE)
+    trials = int(len(teaching[0]) / POINT_SHARE)
     return at_point(claim, Lesson(), draw, trials=trials, level=level)[0]
 
 
@@ -340,8 +340,8 @@ def _bet(
     The wealth is a logarithm. The sizes of lessons and batches follow from their place alone.
     """
     betting, lesson = Betting(null, level), Lesson()
-    lesson.add(first[:FIRST], second[:FIRST])
-    made, taught, batch, highest = FIRST, 0, 0, 0.0
+    lesson.add(first[:BET_FIRST], second[:BET_FIRST])
+    made, taught, batch, highest = BET_FIRST, 0, 0, 0.0
     hits, trials = [0, 0], 0
     choice: Choice | None = None
     while made + next_size(made) <= len(first):

@@ -19,10 +19,10 @@ from ..bounds import power
 from ..engines import Book
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical
-from ..privacy import budget, judge
-from ..privacy.request import AuditRequest, Progress
-from ..privacy.run import prepared, run_audit
-from ..privacy.verdicts import Audit
+from ..privacy import judge
+from ..privacy.preparing import Audit, prepared
+from ..privacy.request import LEARNING, AuditRequest, Progress
+from ..privacy.run import run_audit
 from ..results.results import AuditResult
 from ..sampling.fingerprint import fingerprint
 from .shard import Shard, ShardBook, ShardDrawn
@@ -109,7 +109,7 @@ def _source(audit: Audit, databases: object) -> str:
 
 def _rules() -> str:
     """The rules by which blocks and levels are planned, as their constants."""
-    learnt = (budget.LEARNING, judge.FAR, judge.HOPELESS)
+    learnt = (LEARNING, judge.FAR, judge.HOPELESS)
     early = (judge.EARLY_SHARE, judge.HASTY_SHARE)
     planned = (power.EARLY, power.LAST, *learnt, *early)
     constants = [dataclasses.astuple(p) if dataclasses.is_dataclass(p) else p for p in planned]

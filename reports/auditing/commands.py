@@ -17,9 +17,8 @@ from ...auditors.evidence.conversion import read_claim, revived
 from ...auditors.evidence.record import ResultRecord
 from ...auditors.outputs.decoding import from_json
 from ...auditors.privacy import run
-from ...auditors.privacy.budget import Budget
 from ...auditors.privacy.replay import Replay
-from ...auditors.privacy.request import require_one
+from ...auditors.privacy.request import Budget, require_one
 from ...auditors.results.results import AuditResult, Verdict
 from ...auditors.shards import running
 from ...mechanisms.catalogue import DEMO

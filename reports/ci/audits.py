@@ -20,10 +20,10 @@ from ...auditors.errors import DpWitnessError, InvalidArgument, UsesOutside
 from ...auditors.evidence.conversion import counted_part, record_of
 from ...auditors.evidence.derive import p_value
 from ...auditors.evidence.record import ResultRecord, number
-from ...auditors.privacy.recheck import recheck
+from ...auditors.privacy.preparing import Audit, prepared
 from ...auditors.privacy.request import AuditRequest
-from ...auditors.privacy.run import prepared, run_audit
-from ...auditors.privacy.verdicts import Audit
+from ...auditors.privacy.rerun import recheck
+from ...auditors.privacy.run import run_audit
 from ...auditors.results.results import AuditResult, Verdict
 from ..faces import as_text, wording
 from ..history import witnesses

@@ -9,7 +9,7 @@ from ...auditors.errors import InvalidArgument
 from ...auditors.mutants import Mutant, Score, mutants_of
 from ...auditors.mutants.faults import Kind
 from ...auditors.privacy import request as asked
-from ...auditors.privacy.budget import Budget
+from ...auditors.privacy.request import Budget
 from ...mechanisms.model import Mechanism, Theorem
 from ..auditing.commands import database_of
 from ..faces.as_text import wrapped

@@ -7,7 +7,7 @@ from time import monotonic
 
 from ...auditors.engines import Engine
 from ...auditors.errors import InvalidArgument
-from ...auditors.privacy.budget import Budget
+from ...auditors.privacy.request import Budget
 from ..auditing.delivering import annotate
 from ..formats import table
 from ..record.evidence import to_text

@@ -7,7 +7,7 @@ from itertools import count
 
 from ...auditors.claims.check import check_within
 from ...auditors.engines import Engine
-from ...auditors.privacy.budget import Budget
+from ...auditors.privacy.request import Budget
 from ...auditors.results.results import Verdict
 from ...mechanisms.catalogue import THEOREMS
 from ...mechanisms.model import Theorem

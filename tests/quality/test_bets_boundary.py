@@ -15,7 +15,7 @@ from scipy.special import bdtrc
 from dpwitness import Pair, PrivacyClaim, Relation
 from dpwitness.auditors.choosing.choose import Lesson
 from dpwitness.auditors.outputs.outputs import Outputs
-from dpwitness.auditors.privacy import betting
+from dpwitness.auditors.privacy.attempt import BET_FIRST, Betting, next_size
 from dpwitness.auditors.privacy.attempt import Test as Claimed
 from dpwitness.auditors.privacy.judge import OPENING, Judging
 from dpwitness.auditors.sampling.sampling import Sampler
@@ -81,15 +81,15 @@ def highest(draw, null, seed, moments=(), draws=DRAWS):
     """The largest log wealth of one run, with lessons at doublings as an audit has them."""
     rng, (epsilon, delta) = np.random.default_rng([seed, 71]), null
     sides = [Outputs.of(draw(side, rng, draws), draws) for side in (0, 1)]
-    made, lesson = betting.FIRST, Lesson()
+    made, lesson = BET_FIRST, Lesson()
     lesson.add(*(side[:made] for side in sides))
-    bets, best, learnt = betting.Betting(null, 1e-30, moments), 0.0, 0
+    bets, best, learnt = Betting(null, 1e-30, moments), 0.0, 0
     while made < draws:
         if made >= 2 * learnt:
             learnt = made
             choice = lesson.choice(epsilon=epsilon, delta=delta, trials=16 * made, level=0.05)
         bets.on(*lesson.partition(choice.event))
-        size = min(max(betting.next_size(made), 8), draws - made)
+        size = min(max(next_size(made), 8), draws - made)
         fresh = [side[made : made + size] for side in sides]
         cells = np.array([bets.partitions[-1].counts(side) for side in fresh])
         bets.place(0, size, cells)

@@ -15,8 +15,8 @@ from scipy.special import bdtrc, ndtr, ndtri
 from dpwitness import Pair, PrivacyClaim, Relation
 from dpwitness.auditors.choosing.choose import Lesson
 from dpwitness.auditors.privacy.attempt import Test as Claimed
+from dpwitness.auditors.privacy.curves import at_point
 from dpwitness.auditors.privacy.judge import Judging
-from dpwitness.auditors.privacy.point import at_point
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.mechanisms.model.curves import (
     ConcentratedCurve,

@@ -8,8 +8,8 @@ import pytest
 from dpwitness import InvalidArgument, Verdict, audit, replay
 from dpwitness.auditors.attackers import through_types
 from dpwitness.auditors.evidence.conversion import record_of
-from dpwitness.auditors.privacy.recheck import recheck
-from dpwitness.auditors.privacy.verdicts import TYPES
+from dpwitness.auditors.privacy.rerun import recheck
+from dpwitness.auditors.privacy.run import TYPES
 from dpwitness.mechanisms.model import Mechanism
 
 EMPTY, ONE = np.array([]), np.array([1.0])

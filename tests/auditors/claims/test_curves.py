@@ -5,7 +5,7 @@ import pytest
 from scipy.special import bdtrc, ndtr
 
 from dpwitness import Pair
-from dpwitness.auditors.privacy.curve_bounds import privacy_curve, renyi_lower
+from dpwitness.auditors.privacy.curves import privacy_curve, renyi_lower
 from dpwitness.auditors.sampling.sampling import Sampler
 
 

@@ -26,7 +26,7 @@ from dpwitness.auditors.claims.claim_results import ClaimCheck
 from dpwitness.auditors.claims.derive import derive, record_of, revived
 from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.auditors.evidence.record import ClaimCheckRecord
-from dpwitness.auditors.privacy.budget import Budget
+from dpwitness.auditors.privacy.request import Budget
 from dpwitness.reports.faces import claim_faces
 from dpwitness.reports.formats.audited import claims_part
 from dpwitness.reports.record import evidence

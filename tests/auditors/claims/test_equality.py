@@ -15,7 +15,7 @@ from dpwitness.auditors.bounds.one_law import (
 )
 from dpwitness.auditors.claims.equality import audit_equality
 from dpwitness.auditors.outputs.cells import Atoms, Tree, codes, learn_cells
-from dpwitness.auditors.privacy.budget import Budget
+from dpwitness.auditors.privacy.request import Budget
 from dpwitness.mechanisms.model import EqualityClaim, FiniteLaw, Mechanism
 
 CHANCES = np.array([0.1, 0.2, 0.3, 0.4])

@@ -6,7 +6,7 @@ import pytest
 from dpwitness import InvalidArgument, Verdict
 from dpwitness.auditors.claims.invariant import audit_invariant
 from dpwitness.auditors.databases.cases import leaves, replaced, simpler
-from dpwitness.auditors.privacy.budget import Budget
+from dpwitness.auditors.privacy.request import Budget
 from dpwitness.mechanisms.model import (
     Choices,
     Histogram,

@@ -19,7 +19,7 @@ from dpwitness.auditors.events.ledger import Ledger
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.outputs.questions import questions
-from dpwitness.auditors.privacy.sketch import sketch
+from dpwitness.auditors.privacy.shown import sketch
 
 TRIALS, LEVEL = 1_000_000, 0.05
 

@@ -8,7 +8,7 @@ import pytest
 from dpwitness import audit
 from dpwitness.auditors.events.events import ByEvent, HalfLine
 from dpwitness.auditors.outputs.features import Feature
-from dpwitness.auditors.privacy.betting import Betting
+from dpwitness.auditors.privacy.attempt import Betting
 
 POSITIVE = ByEvent(HalfLine(Feature(), 0.0, True))
 

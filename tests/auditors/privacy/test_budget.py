@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.privacy.budget import Allowance, Budget, Errors
+from dpwitness.auditors.privacy.request import Budget, Errors
+from dpwitness.auditors.privacy.run import Allowance
 from dpwitness.auditors.sampling.sampling import Tally
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from dpwitness import GaussianCurve, Mechanism, PrivacyClaim, Relation, Verdict, audit, audit_claims
 from dpwitness.auditors.errors import ContractError, InvalidArgument
 from dpwitness.auditors.evidence.conversion import revived
-from dpwitness.auditors.privacy.recheck import recheck
 from dpwitness.auditors.privacy.replay import recount
+from dpwitness.auditors.privacy.rerun import recheck
 from dpwitness.mechanisms.model.curves import lines_of
 from dpwitness.reports.faces import as_html, as_text, wording
 from dpwitness.reports.record import evidence

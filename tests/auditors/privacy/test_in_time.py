@@ -6,7 +6,7 @@ import time
 import pytest
 from hypothesis import strategies as st
 
-from dpwitness.auditors.privacy import run
+from dpwitness.auditors.privacy import preparing, run
 from dpwitness.auditors.privacy.planning import Price, foretold, remaking, trials_within
 from dpwitness.auditors.privacy.request import AuditRequest
 from dpwitness.auditors.privacy.run import audit
@@ -77,19 +77,19 @@ def test_a_slow_mechanism_is_planned_for_before_it_is_judged():
 def test_what_comes_before_the_first_draw_is_of_the_time(monkeypatch):
     """Two claims have half of the time each, and their databases are looked for within it."""
     now = [100.0]
-    found = run._source
+    found = preparing._source
 
     def dear(*given, **more):
         now[0] += 3.0
         return found(*given, **more)
 
-    monkeypatch.setattr(run, "monotonic", lambda: now[0])
-    monkeypatch.setattr(run, "_source", dear)
+    monkeypatch.setattr(preparing, "monotonic", lambda: now[0])
+    monkeypatch.setattr(preparing, "_source", dear)
     claims = tuple(PrivacyClaim(epsilon=e, relation=Relation.ADD_REMOVE) for e in (1.0, 2.0))
     databases = st.lists(st.integers(0, 9))
     mechanism = Mechanism(name="slow", run=slow_leak, claims=claims, databases=databases)
     request = AuditRequest(mechanism, seconds=20.0)
-    clocks = [one.clock for one in run.prepared(request, request.budget, None)]
+    clocks = [one.clock for one in preparing.prepared(request, request.budget, None)]
     assert [(one.started, one.seconds) for one in clocks] == [(100.0, 10.0), (110.0, 10.0)]
 
 
@@ -118,7 +118,7 @@ def test_without_a_limit_the_clock_changes_nothing(monkeypatch, mechanism, trial
     """A loaded machine may take calls for slow: the same pairs are seen, with the same bits."""
     found = []
     for slow in (False, True):
-        monkeypatch.setattr(run, "_is_slow", lambda *_, slow=slow: slow)
+        monkeypatch.setattr(run, "is_slow", lambda *_, slow=slow: slow)
         found.append(
             audit(mechanism, epsilon=1, relation="add-remove", trials=trials, seed=3,
                   databases=st.lists(st.integers(0, 100), max_size=12))

@@ -8,7 +8,7 @@ from dpwitness import audit
 from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.auditors.evidence.conversion import revived
 from dpwitness.auditors.evidence.derive import p_value
-from dpwitness.auditors.privacy.recheck import recheck
+from dpwitness.auditors.privacy.rerun import recheck
 from dpwitness.mechanisms.model import PrivacyClaim, Relation
 from dpwitness.mechanisms.noise.randomized_response import RANDOMIZED_RESPONSE
 from dpwitness.reports.record import evidence

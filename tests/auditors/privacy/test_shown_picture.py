@@ -8,7 +8,7 @@ from dpwitness.auditors.events.events import HalfLine
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.privacy.run import audit
-from dpwitness.auditors.privacy.sketch import sketch
+from dpwitness.auditors.privacy.shown import sketch
 
 AGES = st.lists(st.integers(0, 100), max_size=20)
 

@@ -7,7 +7,7 @@ import pytest
 from dpwitness.auditors.errors import ContractError
 from dpwitness.auditors.events.events import HalfLine
 from dpwitness.auditors.outputs.features import Feature
-from dpwitness.auditors.privacy import run
+from dpwitness.auditors.privacy import preparing
 from dpwitness.auditors.privacy.run import audit
 from dpwitness.auditors.results.results import Verdict
 from dpwitness.auditors.sampling import sampling
@@ -90,7 +90,7 @@ def test_time_ends_a_count_between_draws_and_never_after_the_last():
 @pytest.fixture
 def slow(monkeypatch):
     """Every mechanism counts as slow."""
-    monkeypatch.setattr(run, "SLOW", 0.0)
+    monkeypatch.setattr(preparing, "SLOW", 0.0)
 
 
 def test_an_audit_that_raises_late_hands_its_draws_on(slow):
