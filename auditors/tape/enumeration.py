@@ -24,12 +24,13 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise
 from time import monotonic, process_time
-from typing import Any, NoReturn
+from types import FrameType, ModuleType
+from typing import Any, NoReturn, SupportsInt, TypeVar
 
 import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
-from ...mechanisms.model import Database
+from ...mechanisms.model import Database, Output
 from ..errors import ContractError
 from ..outputs.encoding import told
 from ..outputs.outputs import Outputs
@@ -56,6 +57,8 @@ REPEATED = 8
 JUDGED = 2
 """Databases, those of the pair, of which these are followed once more, each in a process of its
 own: what a mechanism remembers leads all later paths where the first one led."""
+Followed = tuple[int, tuple[int, ...], bytes]
+"""A database, a path and what it returned."""
 ALONE = 1 << 32
 """Numbers of these runs begin here, above those of an enumeration."""
 
@@ -80,17 +83,23 @@ class Laws:
     chances: tuple[tuple[Fraction, ...], ...]
     tails: tuple[Fraction, ...]
     runs: int
-    some: tuple[tuple[int, tuple[int, ...], bytes], ...] = ()
-    """(database, path, what it returned) of paths to be followed again, each alone."""
+    some: tuple[Followed, ...] = ()
+    """Paths to be followed again, each alone."""
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """What workers send: whole numbers in place of fractions."""
         chances = [[one.as_integer_ratio() for one in law] for law in self.chances]
         tails = [one.as_integer_ratio() for one in self.tails]
         return _laws, (self.outputs, chances, tails, self.runs, self.some)
 
 
-def _laws(outputs: Outputs, chances: Any, tails: Any, runs: int, some: Any) -> Laws:
+def _laws(
+    outputs: Outputs,
+    chances: Sequence[Sequence[tuple[int, int]]],
+    tails: Sequence[tuple[int, int]],
+    runs: int,
+    some: tuple[Followed, ...],
+) -> Laws:
     laws = tuple(tuple(Fraction(*one) for one in law) for law in chances)
     return Laws(outputs, laws, tuple(Fraction(*one) for one in tails), runs, some)
 
@@ -190,6 +199,7 @@ class Tape:
         raise Stopped
 
 
+T = TypeVar("T")
 OTHERWISE = (
     "the same answers led elsewhere when they were given again: it draws randomness from elsewhere "
     "than its generator, or remembers earlier calls"
@@ -198,7 +208,7 @@ OTHERWISE = (
 
 def _place() -> str:
     """Where the mechanism asked: its innermost line that is not numpy's."""
-    frame: Any = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not _once.__code__:
         name = str(frame.f_globals.get("__name__", ""))
         ours = name.startswith("dpwitness.auditors")
@@ -215,7 +225,7 @@ def _shape(size: Any) -> tuple[int, ...]:
     return (int(size),) if np.ndim(size) == 0 else tuple(map(int, size))
 
 
-def _chance(p: Any) -> Fraction:
+def _chance(p: object) -> Fraction:
     found = exact(p)
     if found is None or not 0 <= found <= 1:
         raise ValueError("p < 0, p > 1 or p is NaN")
@@ -282,13 +292,13 @@ class Enumerated(np.random.Generator):
         """One of `count` things that are equally likely, by its place."""
         return self.tape.choose(count, lambda: _even(count)) if count > 1 else 0
 
-    def _binomial(self, n: Any, p: Any) -> int:
+    def _binomial(self, n: SupportsInt, p: object) -> int:
         count, chance = int(n), _chance(p)
         if count < 0:
             raise ValueError("n < 0")
         return self.tape.choose(count + 1, lambda: _binomial(count, chance))
 
-    def _geometric(self, p: Any) -> int:
+    def _geometric(self, p: object) -> int:
         chance = _chance(p)
         if not chance:
             raise ValueError("p <= 0, p > 1 or p contains NaNs")
@@ -298,8 +308,8 @@ class Enumerated(np.random.Generator):
         found = self.tape.choose(count + 1, lambda: _geometric(count, chance))
         return found + 1 if found < count else self.tape.end()
 
-    def _hypergeometric(self, good: Any, bad: Any, sample: Any) -> int:
-        good, bad, sample = int(good), int(bad), int(sample)
+    def _hypergeometric(self, ngood: SupportsInt, nbad: SupportsInt, nsample: SupportsInt) -> int:
+        good, bad, sample = int(ngood), int(nbad), int(nsample)
         if min(good, bad, sample) < 0 or sample > good + bad:
             raise ValueError("ngood, nbad and nsample must be >= 0, nsample <= ngood + nbad")
         every = math.comb(good + bad, sample)
@@ -342,7 +352,7 @@ class Enumerated(np.random.Generator):
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         """Uniforms without values, scaled and shifted."""
 
-        def one(low: Any, high: Any) -> Any:
+        def one(low: object, high: object) -> Uniform:
             ends = exact(low), exact(high)
             if ends[0] is None or ends[1] is None:
                 raise OverflowError("Range exceeds valid bounds")
@@ -358,7 +368,7 @@ class Enumerated(np.random.Generator):
         if high is None:
             low, high = 0, low
 
-        def one(low: Any, high: Any) -> int:
+        def one(low: SupportsInt, high: SupportsInt) -> int:
             count = int(high) - int(low) + bool(endpoint)
             if count < 1:
                 raise ValueError("low > high" if endpoint else "low >= high")
@@ -456,7 +466,7 @@ class Enumerated(np.random.Generator):
         made = [self._multinomial(int(a), b) for a, b in zip(counts, rows, strict=True)]
         return np.array(made, dtype=np.int64).reshape(*shape, table.shape[-1])
 
-    def _multinomial(self, count: int, pvals: Any) -> list[int]:
+    def _multinomial(self, count: int, pvals: Iterable[object]) -> list[int]:
         parts = [_chance(p) for p in pvals]
         if sum(parts[:-1], ZERO) > 1 + Fraction(1, 10**9):
             raise ValueError("sum(pvals[:-1]) > 1.0")
@@ -468,26 +478,26 @@ class Enumerated(np.random.Generator):
             left, rest = left - got, rest - part
         return [*found, left]
 
-    def spawn(self, n_children: int) -> Any:
+    def spawn(self, n_children: int) -> list[np.random.Generator]:
         """Generators with answers of the same tape."""
         return [Enumerated(self.tape, self.run) for _ in range(n_children)]
 
     @property
-    def bit_generator(self) -> Any:
+    def bit_generator(self) -> NoReturn:
         """Nobody may draw past the tape."""
         self.tape.refuse("it asks for the bits of the generator")
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         self.tape.refuse("it copies the generator")
 
     __copy__ = __reduce__
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: object) -> NoReturn:
         self.tape.refuse("it copies the generator")
 
 
-def _refusing(name: str) -> Callable[..., Any]:
-    def refuse(self: Enumerated, *_: Any, **__: Any) -> NoReturn:
+def _refusing(name: str) -> Callable[..., NoReturn]:
+    def refuse(self: Enumerated, *_: object, **__: object) -> NoReturn:
         self.tape.refuse(f"{name} is no finite draw")
 
     return refuse
@@ -512,7 +522,7 @@ class _Global:
     def __init__(self) -> None:
         self.rng: Enumerated | None = None
 
-    def _answers(self) -> Iterator[tuple[Any, str, Callable[..., Any]]]:
+    def _answers(self) -> Iterator[tuple[ModuleType, str, Callable[..., object]]]:
         """(module, name, what answers in its place)."""
         for module in (np.random, random):
             for name in module.__all__:
@@ -541,10 +551,10 @@ class _Global:
         assert self.rng is not None
         return self.rng
 
-    def _passing(self, name: str) -> Callable[..., Any]:
+    def _passing(self, name: str) -> Callable[..., object]:
         return lambda *given, **named: getattr(self._now, name)(*given, **named)
 
-    def _refusing(self, name: str) -> Callable[..., Any]:
+    def _refusing(self, name: str) -> Callable[..., NoReturn]:
         return lambda *_, **__: self._now.tape.refuse(f"{name} is no finite draw")
 
     def _randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
@@ -557,15 +567,18 @@ class _Global:
         return every[self._now.one_of(len(every))]
 
     def _choices(
-        self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1
-    ) -> list[Any]:
+        self, population: Sequence[T], weights: Sequence[float] | None = None, *,
+        cum_weights: Sequence[float] | None = None, k: int = 1,
+    ) -> list[T]:  # fmt: skip
         if cum_weights is not None:
             weights = [b - a for a, b in pairwise([0, *cum_weights])]
         parts = [exact(w) or ZERO for w in weights or [1] * len(population)]
         chances = [part / sum(parts) for part in parts]
         return [population[self._now.tape.choose(len(chances), lambda: chances)] for _ in range(k)]
 
-    def _sample(self, population: Any, k: int, *, counts: Any = None) -> list[Any]:
+    def _sample(
+        self, population: Sequence[T], k: int, *, counts: Sequence[int] | None = None
+    ) -> list[T]:
         if counts is not None:
             population = [one for one, n in zip(population, counts, strict=True) for _ in range(n)]
         left = list(range(len(population)))
@@ -576,10 +589,12 @@ class _Global:
     @contextmanager
     def standing(self) -> Iterator[None]:
         """Put what answers in place of the modules' own; a generator must be given a seed."""
-        own: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        own: dict[tuple[int, str], tuple[ModuleType, str, Callable[..., object]]] = {}
 
-        def instead(known: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-            def answer(*given: Any, **named: Any) -> Any:
+        def instead(
+            known: Callable[..., object], ours: Callable[..., object]
+        ) -> Callable[..., object]:
+            def answer(*given: object, **named: object) -> object:
                 return (known if self.rng is None else ours)(*given, **named)
 
             return answer
@@ -610,7 +625,7 @@ class _Global:
 class _Law:
     """The law of one database as far as it is known: what each path returned."""
 
-    values: list[Any] = field(default_factory=list)
+    values: list[Output] = field(default_factory=list)
     paths: list[Sequence[int]] = field(default_factory=list)
     chances: list[Quotient] = field(default_factory=list)
     tail: Fraction = ZERO
@@ -618,10 +633,10 @@ class _Law:
     first: Sequence[int] = ()
 
 
-Run = Callable[[Tape], Any]
+Run = Callable[[Tape], Output]
 
 
-def _once(run: Run, prefix: Sequence[int], chance: Quotient | None = None) -> tuple[Tape, Any]:
+def _once(run: Run, prefix: Sequence[int], chance: Quotient | None = None) -> tuple[Tape, Output]:
     """One run: its tape and what it returned; nothing is returned where the path was cut off."""
     tape, value = Tape(prefix, chance), None
     try:
@@ -680,7 +695,7 @@ def _law(run: Run, limits: Limits, spent: int, started: float) -> _Law:
 
 def enumerate_laws(
     worker: Worker,
-    _: Sequence[Any],
+    _: Sequence[Database],
     encoded: Sequence[bytes],
     sized: bool,
     exceptions: str,
@@ -696,7 +711,7 @@ def enumerate_laws(
     call = _calling(worker, globally, sized, exceptions)
     started = process_time()
     held: list[_Law] = []
-    again: list[tuple[int, int, Any]] = []
+    again: list[tuple[int, int, Output]] = []
     runs = 0
     try:
         with globally.standing():
@@ -729,17 +744,17 @@ def enumerate_laws(
         return str(reason)
 
 
-def _key(value: Any) -> bytes:
+def _key(value: Output) -> bytes:
     return told(Outputs.of_list([value]).rows()[0])
 
 
 def follow_alone(
     worker: Worker,
-    _: Sequence[Any],
+    _: Sequence[Database],
     encoded: Sequence[bytes],
     sized: bool,
     exceptions: str,
-    some: Sequence[tuple[int, tuple[int, ...], bytes]],
+    some: Sequence[Followed],
 ) -> str:
     """Why these paths do not lead where they led, if they do not; runs in a fresh process."""
     globally = _Global()
@@ -762,16 +777,16 @@ def follow_alone(
 
 def keys_anew(
     worker: Worker,
-    _: Sequence[Any],
+    _: Sequence[Database],
     encoded: Sequence[bytes],
     sized: bool,
     exceptions: str,
-    some: Sequence[tuple[int, tuple[int, ...], bytes]],
+    some: Sequence[Followed],
     process: int,
-) -> list[Any]:
+) -> list[str | tuple[tuple[int, ...], bytes]]:
     """Where these paths lead, or why one cannot be taken; every other process turns the order."""
     globally = _Global()
-    found: dict[int, Any] = {}
+    found: dict[int, str | tuple[tuple[int, ...], bytes]] = {}
     order = range(len(some))
     with globally.standing():
         for place in reversed(order) if process % 2 else order:
@@ -800,12 +815,12 @@ def first_path(worker: Worker, databases: Sequence[Database], sized: bool, excep
 
 def _calling(
     worker: Worker, globally: _Global, sized: bool, exceptions: str, first: int = 0
-) -> Callable[[Any, Tape], Any]:
+) -> Callable[[Database, Tape], Output]:
     """A single call on a database, with a generator of this tape; `first` numbers the runs."""
     single = single_call(worker.run, sized, exceptions)
     runs = itertools.count(first)
 
-    def call(database: Database, tape: Tape) -> Any:
+    def call(database: Database, tape: Tape) -> Output:
         worker.beat()
         globally.rng = Enumerated(tape, next(runs))
         try:
@@ -816,7 +831,7 @@ def _calling(
     return call
 
 
-def _copying(call: Callable[[Any, Tape], Any], data: bytes) -> Run:
+def _copying(call: Callable[[Database, Tape], Output], data: bytes) -> Run:
     """Calls on a database, each on a copy of its own."""
     return lambda tape: call(copied(data), tape)
 
@@ -827,7 +842,7 @@ def _some(law: _Law) -> list[int]:
     return sorted({*every[:1], *random.Random(len(every)).sample(every, min(REPEATED, len(every)))})
 
 
-def _again(run: Run, law: _Law, place: int) -> Any:
+def _again(run: Run, law: _Law, place: int) -> Output:
     """What a path returns when it is followed again, with its probability worked out anew."""
     tape, value = _once(run, law.paths[place])
     if tape.path != law.paths[place] or not tape.chance.equals(law.chances[place]):
@@ -846,7 +861,7 @@ class _Once:
         return self.rng
 
 
-def _together(held: Sequence[_Law], again: Sequence[tuple[int, int, Any]], runs: int) -> Laws:
+def _together(held: Sequence[_Law], again: Sequence[tuple[int, int, Output]], runs: int) -> Laws:
     """The laws over one list of different outputs, equal ones added up."""
     values = [value for law in held for value in law.values]
     if not values:

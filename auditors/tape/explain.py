@@ -17,18 +17,21 @@ import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from time import process_time
-from typing import Any, NamedTuple
+from types import FrameType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...mechanisms.model import Database, Output
 from ..outputs.encoding import canonical
 from ..results.results import Cause, CauseLine
 from ..sampling.calls import accepts_size
 from ..workers import Key, Worker
-from .generator import Call, Place, Playing, bits_of, through
+from .generator import Call, Drawn, Floats, Place, Playing, bits_of, through
 from .held import HeldTape, Run, agreeing, hold, single
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 MOST = 4
 """Lines that are told."""
@@ -62,7 +65,7 @@ GOLDEN = (5**0.5 - 1) / 2
 SCALED = frozenset({"laplace", "normal", "gumbel", "logistic", "exponential"})
 
 
-def places_of(frame: Any) -> tuple[Place, ...]:
+def places_of(frame: FrameType | None) -> tuple[Place, ...]:
     """The lines of the mechanism that a frame stands in, the innermost first."""
     found: list[Place] = []
     while frame is not None and len(found) < 3:
@@ -199,13 +202,13 @@ class _Inquiry:
             for again in self._answers(tape, [one.value for one in tape.calls])
         )
 
-    def _answers(self, tape: HeldTape, values: Sequence[Any]) -> list[Any]:
+    def _answers(self, tape: HeldTape, values: Sequence[Drawn]) -> list[Output]:
         """What the mechanism answers when its draws are these: one answer, or none if it raises."""
         with suppress(Exception):
             return [self._played(self._side(tape), tape, values)]
         return []
 
-    def _played(self, side: int, tape: HeldTape, values: Sequence[Any]) -> Any:
+    def _played(self, side: int, tape: HeldTape, values: Sequence[Drawn]) -> Output:
         """What a database is answered when the draws of a tape are these; raises what that does."""
         run = self.run if self.rows else single(self.run)
         more = {} if self.rows is None else {"size": self.rows}
@@ -299,6 +302,7 @@ class _Inquiry:
                 if old.name not in SCALED or old.name != new.name:
                     continue
                 one, two = old.parameters[-1], new.parameters[-1]
+                sides: tuple[object, object]
                 if np.shape(one) != np.shape(two) or not np.array_equal(one, two):
                     at, what, sides = old.places, "the scale of the noise", (one, two)
                 elif _slope(old) != _slope(new):
@@ -335,7 +339,7 @@ class _Inquiry:
     ) -> list[tuple[float, tuple[Place, ...], tuple[HeldTape, Call, Call]]]:
         by_line: dict[object, list[tuple[float, HeldTape, Call, Call]]] = {}
         for tape in tapes:
-            of_tape: dict[Any, Any] = {}
+            of_tape: dict[tuple[Place, ...], tuple[Floats, Call, Call]] = {}
             for old, new in zip(tape.calls, tape.replayed, strict=False):
                 part = tape.parts.get(old.number)
                 if part is None or not old.places:
@@ -362,7 +366,7 @@ class _Inquiry:
         self, tape: HeldTape, old: Call, new: Call
     ) -> Iterator[tuple[tuple[Place, ...], str]]:
         """The lines that make the scale of a noise, or the chances of a draw, and what it hides."""
-        wanted: list[tuple[Sequence[Any], str]] = []
+        wanted: list[tuple[Sequence[object], str]] = []
         if old.name != "uniform":  # that has 0 and 1, as have many lines
             wanted += [(old.parameters[-1:], "makes the parameter of the draw above")]
         apart = [one.c for one, two in zip(old.steps, new.steps, strict=False)
@@ -391,7 +395,9 @@ class _Inquiry:
             for j in _ingredients(history[:k], history[k].at[:1], history[k].made_in):
                 yield history[j].at[:1], INTO
 
-    def _history(self, tape: HeldTape, values: Sequence[Any], side: int) -> "tuple[History, Any]":
+    def _history(
+        self, tape: HeldTape, values: Sequence[Drawn], side: int
+    ) -> "tuple[History, Output]":
         """What each line made when the draws are these, in order, and the answer.
 
         Up to where the mechanism raises, with None for its answer; it did not when it was recorded.
@@ -507,7 +513,7 @@ class _Inquiry:
         return "; ".join(said)
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     flat = np.unique(np.asarray(value, dtype=float).ravel())
     return f"{flat[0]:.3g}" if flat.size == 1 else f"{flat[0]:.3g} to {flat[-1]:.3g}"
 
@@ -518,7 +524,7 @@ def _slope(call: Call) -> float:
     return float(np.max(found[-1], initial=0.0)) if found and np.size(found[-1]) else 1.0
 
 
-def _another(call: Call) -> Any:
+def _another(call: Call) -> Drawn:
     """Another value that the law of a continuous draw allows; no two draws change alike."""
     turn = (call.number + 1) * GOLDEN % 1
     if call.name == "uniform":
@@ -533,7 +539,7 @@ def _no_number(output: Output) -> bool:
     return False
 
 
-def _names(outputs: Any, rows: int | None) -> list[bytes]:
+def _names(outputs: Output, rows: int | None) -> list[bytes]:
     if rows is None:
         return [canonical(outputs)]
     if isinstance(outputs, np.ndarray):
@@ -583,7 +589,7 @@ class Assignment(NamedTuple):
 
     at: tuple[Place, ...]
     name: str
-    value: Any
+    value: object
     returned: bool
     known_in: int
     """The call, counted from the first, in which the name is known: two may have one name."""
@@ -648,7 +654,7 @@ def _made_at(
     return histories[0][-1].at
 
 
-def _followed() -> "tuple[History, Callable[[Any, str, Any], Any]]":
+def _followed() -> "tuple[History, TraceFunction]":
     """A list that fills with what each line makes, and the trace function that fills it."""
     history: History = []
     known: dict[int, dict[str, int]] = {}
@@ -657,7 +663,7 @@ def _followed() -> "tuple[History, Callable[[Any, str, Any], Any]]":
     calls: dict[int, int] = {}
     count = itertools.count()
 
-    def trace(frame: Any, event: str, argument: Any) -> Any:
+    def trace(frame: FrameType, event: str, argument: object) -> "TraceFunction | None":
         name = frame.f_code.co_filename
         if name.startswith(OURS) or _foreign(name):
             return None
@@ -696,14 +702,14 @@ def _followed() -> "tuple[History, Callable[[Any, str, Any], Any]]":
     return history, trace
 
 
-def _known(frame: Any) -> dict[str, Any]:
+def _known(frame: FrameType) -> dict[str, object]:
     """The names of a frame, and the attributes of its `self`."""
     names = frame.f_locals
     own = getattr(names.get("self"), "__dict__", {})
     return {**own, **names} if type(own) is dict else names
 
 
-def _flat(value: Any) -> NDArray[np.float64]:
+def _flat(value: Output) -> Floats:
     if isinstance(value, dict):
         value = tuple(value.values())
     if isinstance(value, (list, tuple)):
@@ -715,11 +721,11 @@ def _flat(value: Any) -> NDArray[np.float64]:
         return np.array([float(hash(canonical(value)) % 2**31)])
 
 
-def _numeric(value: Any) -> bool:
+def _numeric(value: object) -> bool:
     return type(value) in (float, int) or isinstance(value, (np.number, np.ndarray, list, tuple))
 
 
-def _equal(value: Any, wanted: Any) -> bool:
+def _equal(value: object, wanted: object) -> bool:
     """Whether a value that a line made is this number, or these numbers."""
     if not _numeric(value):
         return False
@@ -732,7 +738,7 @@ def _equal(value: Any, wanted: Any) -> bool:
     return one.size == two.size > 0 and bool(np.allclose(one, two, rtol=1e-12, atol=0))
 
 
-def _contains(value: Any, wanted: float) -> bool:
+def _contains(value: object, wanted: float) -> bool:
     if _numeric(value):
         with suppress(TypeError, ValueError):  # a list of something else
             return bool(np.any(np.asarray(value, dtype=float) == wanted))

@@ -12,14 +12,22 @@ the support. What is not here is replayed as it was drawn, and only if its param
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.special import betaln, gammaln, xlog1py, xlogy
 
 Floats = NDArray[np.float64]
-Draw = Callable[[np.random.Generator], Any]
+Drawn = Any
+"""What a question is answered with: a number, an array of them, or what else numpy gives."""
+Draw = Callable[[np.random.Generator], Drawn]
+Parameters = tuple[NDArray[Any], ...]
+Size = int | tuple[int, ...] | None
+Numbers = Floats | float
+Wholes = NDArray[np.int64] | int
+Places = NDArray[np.intp]
+"""Numbers of draws in the value of a call; one alone if they are of one number."""
 Place = tuple[str, int]
 """A file and a line of it."""
 OTHER = frozenset({
@@ -76,7 +84,7 @@ def _standard_t(x: Floats, df: Floats) -> Floats:
     return scale - (df + 1) / 2 * np.log1p(x**2 / df)
 
 
-def _whole(x: Floats, inside: Any, value: Any) -> Floats:
+def _whole(x: Floats, inside: NDArray[np.bool_], value: NDArray[np.floating]) -> Floats:
     return np.where(inside & (x == np.floor(x)), value, -np.inf)
 
 
@@ -131,6 +139,20 @@ class Parted(Exception):
         self.number, self.places = number, tuple(places)
 
 
+class Step(NamedTuple):
+    """What was done to a draw under D; `threshold` is where a uniform was compared."""
+
+    places: Places
+    k: Numbers
+    c: Numbers
+    threshold: Floats | None = None
+
+
+NOTHING: Floats = np.zeros(0)
+NONE: NDArray[np.bool_] = np.zeros(0, dtype=bool)
+"""They stand in a call whose value is not followed."""
+
+
 class Call:
     """One question of the mechanism and what was drawn.
 
@@ -141,17 +163,18 @@ class Call:
     __slots__ = ("asked", "cells", "frozen", "held", "jacobian", "met", "name", "now", "number",
                  "parameters", "places", "scalar", "shared", "steps", "value")  # fmt: skip
 
-    def __init__(self, number: int, name: str, parameters: Any, value: Any, scalar: bool) -> None:
+    def __init__(
+        self, number: int, name: str, parameters: Parameters, value: Drawn, scalar: bool
+    ) -> None:
         self.number, self.name, self.parameters = number, name, parameters
         self.value, self.scalar = value, scalar
-        self.steps: list[Any] = []
+        self.steps: list[Step] = []
         self.places: tuple[Place, ...] = ()
         self.met: tuple[Place, ...] = ()
-        self.asked: dict[int, Any] = {}
-        self.now: Any = None
-        self.jacobian: Any = None
-        self.frozen: Any = None
-        self.cells: Any = None
+        self.asked: dict[int, Floats] = {}
+        self.now = self.jacobian = NOTHING
+        self.frozen = NONE
+        self.cells: Sequence[Floats] = ()
         self.held = self.shared = False
 
     def begin(self) -> None:
@@ -161,9 +184,9 @@ class Call:
         self.frozen = np.zeros(flat.size, dtype=bool)
 
     @property
-    def moved(self) -> Any:
+    def moved(self) -> Drawn:
         """The value as it has become, of the type that was drawn."""
-        if self.now is None or not isinstance(self.value, np.ndarray):
+        if self.now is NOTHING or not isinstance(self.value, np.ndarray):
             return self.value
         return self.now.reshape(self.value.shape).astype(self.value.dtype)
 
@@ -171,7 +194,7 @@ class Call:
 class Seam(np.random.Generator):
     """A Generator all of whose methods end in `asked`; `calls` are the questions so far."""
 
-    def __init__(self, bits: Any) -> None:
+    def __init__(self, bits: np.random.BitGenerator) -> None:
         super().__init__(bits)
         self.inner = np.random.Generator(bits)
         self.calls: list[Call] = []
@@ -180,7 +203,7 @@ class Seam(np.random.Generator):
         """A copy is a plain generator: what is drawn from it is not on the tape."""
         return np.random.Generator, (self.bit_generator,)
 
-    def asked(self, name: str, parameters: Any, draw: Draw, *, scalar: bool) -> Any:
+    def asked(self, name: str, parameters: Parameters, draw: Draw, *, scalar: bool) -> Drawn:
         """What is drawn by the law of this name; `draw` makes a plain array of it."""
         raise NotImplementedError
 
@@ -188,37 +211,45 @@ class Seam(np.random.Generator):
         """Children that draw from the same tape."""
         return [self] * n_children
 
-    def _known(self, name: str, parameters: tuple[Any, ...], size: Any) -> Any:
+    def _known(self, name: str, parameters: tuple[ArrayLike | None, ...], size: Size) -> Drawn:
         given = tuple(np.asarray(one, dtype=float) for one in parameters)
         exact = [one.astype(int) if name == "binomial" and not k else one
                  for k, one in enumerate(given)]  # fmt: skip
         scalar = size is None and not any(one.ndim for one in given)
 
-        def draw(inner: np.random.Generator) -> Any:
+        def draw(inner: np.random.Generator) -> Drawn:
             return np.asarray(getattr(inner, name)(*exact, size=size))
 
         return self.asked(name, given, draw, scalar=scalar)
 
-    def _integers(self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64,
+    def _integers(self, low: Wholes, high: Wholes | None = None, size: Size = None,
+                  dtype: DTypeLike = np.int64,
                  endpoint: bool = False) -> object:  # fmt: skip
         """As numpy's."""
         ends = (0, low) if high is None else (low, high)
         given = tuple(np.asarray(one, dtype=float) for one in (ends[0], np.add(ends[1], endpoint)))
         scalar = size is None and not any(one.ndim for one in given)
 
-        def draw(inner: Any) -> Any:
+        def draw(inner: np.random.Generator) -> Drawn:
             return np.asarray(inner.integers(*ends, size=size, dtype=dtype, endpoint=endpoint))
 
         return self.asked("integers", given, draw, scalar=scalar)
 
-    def _choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None,
-               axis: int = 0, shuffle: bool = True) -> Any:  # fmt: skip
+    def _choice(
+        self,
+        a: ArrayLike,
+        size: Size = None,
+        replace: bool = True,
+        p: ArrayLike | None = None,
+        axis: int = 0,
+        shuffle: bool = True,
+    ) -> Drawn:
         """As numpy's; places among the choices are what is drawn."""
         plain = np.asarray(a)
         count = int(plain) if plain.ndim == 0 else plain.shape[axis]
         weights = None if p is None else np.asarray(p, dtype=float)
 
-        def draw(inner: np.random.Generator) -> Any:
+        def draw(inner: np.random.Generator) -> Drawn:
             return np.asarray(inner.choice(count, size, replace, weights, 0, shuffle))
 
         known = np.full(count, 1 / max(count, 1)) if weights is None else weights
@@ -227,7 +258,7 @@ class Seam(np.random.Generator):
         made = places if plain.ndim == 0 else np.take(plain, np.minimum(places, count - 1), axis)
         return made[()] if size is None else made
 
-    def _permutation(self, x: Any, axis: int = 0) -> object:
+    def _permutation(self, x: ArrayLike, axis: int = 0) -> object:
         """As numpy's."""
         plain = np.asarray(x)
         count = int(plain) if plain.ndim == 0 else plain.shape[axis]
@@ -239,30 +270,32 @@ class Seam(np.random.Generator):
         order = self._order(np.shape(x)[axis] if isinstance(x, np.ndarray) else len(x))
         x[:] = np.take(x, order, axis) if isinstance(x, np.ndarray) else [x[i] for i in order]
 
-    def _order(self, count: int) -> Any:
+    def _order(self, count: int) -> Places:
         return np.array(
             self.asked("permutation", (np.asarray(count),),
                        lambda inner: inner.permutation(count), scalar=False)
         )  # fmt: skip
 
-    def _lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> object:
+    def _lognormal(
+        self, mean: ArrayLike = 0.0, sigma: ArrayLike = 1.0, size: Size = None
+    ) -> object:
         """As numpy's."""
         return np.exp(self._known("normal", (mean, sigma), size))
 
-    def _standard_gamma(self, shape: Any, size: Any = None, dtype: Any = float,
-                       out: Any = None) -> object:  # fmt: skip
+    def _standard_gamma(self, shape: ArrayLike, size: Size = None, dtype: DTypeLike = float,
+                        out: Floats | None = None) -> object:  # fmt: skip
         """As numpy's, always in double precision."""
         return _into(out, self._known("gamma", (shape, 1.0), size))
 
 
-def _into(out: Any, made: Any) -> object:
+def _into(out: Floats | None, made: Drawn) -> object:
     if out is None:
         return made
     out[...] = made
     return out
 
 
-def _of(name: str, parameters: tuple[tuple[str, float | None], ...]) -> Callable[..., Any]:
+def _of(name: str, parameters: tuple[tuple[str, float | None], ...]) -> Callable[..., object]:
     names = [one for one, _ in parameters]
 
     def method(self: Seam, *given: Any, **named: Any) -> object:
@@ -273,18 +306,18 @@ def _of(name: str, parameters: tuple[tuple[str, float | None], ...]) -> Callable
     return method
 
 
-def _unit(law: str, parameters: tuple[float, ...]) -> Callable[..., Any]:
-    def method(self: Seam, size: Any = None, dtype: Any = float, method: Any = None,
-               out: Any = None) -> object:  # fmt: skip
+def _unit(law: str, parameters: tuple[float, ...]) -> Callable[..., object]:
+    def method(self: Seam, size: Size = None, dtype: DTypeLike = float, method: object = None,
+               out: Floats | None = None) -> object:  # fmt: skip
         size = np.shape(out) if out is not None else size
         return _into(out, self._known(law, parameters, size))
 
     return method
 
 
-def _other(name: str) -> Callable[..., Any]:
+def _other(name: str) -> Callable[..., object]:
     def method(self: Seam, *given: Any, **named: Any) -> object:
-        def draw(inner: np.random.Generator) -> Any:
+        def draw(inner: np.random.Generator) -> Drawn:
             return getattr(inner, name)(*given, **named)
 
         key = (*map(np.asarray, given), *(np.asarray(named[one]) for one in sorted(named)))
@@ -314,11 +347,13 @@ for _name in OTHER:
 class Playing(Seam):
     """Gives the values it is told, in their order, as numpy would."""
 
-    def __init__(self, bits: Any, names: Sequence[str], values: Sequence[Any]) -> None:
+    def __init__(
+        self, bits: np.random.BitGenerator, names: Sequence[str], values: Sequence[Drawn]
+    ) -> None:
         super().__init__(bits)
         self.names, self.values, self.count = names, values, 0
 
-    def asked(self, name: str, parameters: Any, draw: Draw, *, scalar: bool) -> Any:
+    def asked(self, name: str, parameters: Parameters, draw: Draw, *, scalar: bool) -> Drawn:
         """The next value; Parted if another one is asked for."""
         number, self.count = self.count, self.count + 1
         if number >= len(self.values) or self.names[number] != name:
@@ -327,7 +362,7 @@ class Playing(Seam):
         return plain_like(value, scalar)
 
 
-def plain_like(value: Any, scalar: bool) -> object:
+def plain_like(value: object, scalar: bool) -> object:
     """A value as numpy would return it: fresh, and a Python number if one alone was asked for."""
     if not isinstance(value, np.ndarray):
         return value
@@ -345,7 +380,7 @@ _SAME = (
 
 def _global_numpy(tape: Seam) -> dict[str, object]:
     made = np.random.default_rng
-    found: dict[str, Any] = {name: getattr(tape, name) for name in _SAME}
+    found: dict[str, object] = {name: getattr(tape, name) for name in _SAME}
     for name in ("random", "random_sample", "ranf", "sample"):
         found[name] = tape.random
     found["rand"] = lambda *shape: tape.random(shape or None)

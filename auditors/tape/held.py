@@ -24,33 +24,42 @@ before it.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ...mechanisms.model import Database
+from ...mechanisms.model import Database, Output
 from ..outputs.encoding import canonical
 from ..sampling.calls import accepts_size, row_of
 from .generator import (
     LOG_DENSITY,
+    NOTHING,
     WHOLE,
     Call,
     Draw,
+    Drawn,
     Floats,
+    Numbers,
+    Parameters,
     Parted,
     Place,
+    Places,
     Playing,
     Seam,
+    Step,
     plain_like,
     through,
 )
 
-Run = Callable[..., Any]
-Lines = Callable[[Any], tuple[Place, ...]]
+Run = Callable[..., Output]
+Lines = Callable[[FrameType], tuple[Place, ...]]
+Change = Callable[[NDArray[Any]], NDArray[Any]]
+"""Another shape for an array."""
 SUMS = (np.add, np.subtract)
 ORDERS = (np.less, np.less_equal, np.greater, np.greater_equal)
 CLOSE = 1e-9
@@ -67,35 +76,26 @@ class Trace(NamedTuple):
 
     tape: "Following"
     call: Call
-    places: Any
-    k: Any
-    c: Any
+    places: Places
+    k: Numbers
+    c: Numbers
     parent: int = -1
 
-    def shaped(self, change: Callable[[Any], Any]) -> "Trace":
+    def shaped(self, change: Change) -> "Trace":
         """The same for the numbers in another shape."""
         shape = np.shape(self.places)
         k, c = (change(np.broadcast_to(one, shape)) for one in (self.k, self.c))
         return self._replace(places=change(self.places), k=k, c=c)
 
 
-class Step(NamedTuple):
-    """What was done to a draw under D; `threshold` is where a uniform was compared."""
-
-    places: Any
-    k: Any
-    c: Any
-    threshold: Any = None
-
-
 class Following(Seam):
     """A tape whose draws are followed."""
 
-    def __init__(self, bits: Any, *, lines: Lines | None) -> None:
+    def __init__(self, bits: np.random.BitGenerator, *, lines: Lines | None) -> None:
         super().__init__(bits)
         self._lines = lines
 
-    def given(self, call: Call, value: Any, *, scalar: bool) -> Any:
+    def given(self, call: Call, value: Drawn, *, scalar: bool) -> Drawn:
         """The value of a call as the mechanism gets it."""
         if self._lines is not None:
             call.places = self._lines(sys._getframe(2))
@@ -111,19 +111,19 @@ class Following(Seam):
         """The same call under D, while D' is replayed."""
         return None
 
-    def step(self, trace: Trace, made: Any) -> Any:
+    def step(self, trace: Trace, made: Numbers) -> Numbers:
         """A sum or product of a draw that is not fixed; what the mechanism gets for `made`."""
         call, number = trace.call, len(trace.call.steps)
         call.steps.append(Step(trace.places, trace.k, trace.c))
         old = self.before(call)
-        if old is None or call.cells is not None or number >= len(old.steps):
+        if old is None or call.cells or number >= len(old.steps):
             return made
         was = old.steps[number]
         if was.threshold is not None or np.shape(was.places) != np.shape(trace.places):
             return made
         return self._moved(trace, was, made)
 
-    def _moved(self, trace: Trace, was: Step, made: Any) -> Any:
+    def _moved(self, trace: Trace, was: Step, made: Numbers) -> Numbers:
         call, places = trace.call, trace.places
         x = np.asarray(call.value).ravel()[places]
         with np.errstate(all="ignore"):
@@ -157,7 +157,7 @@ class Following(Seam):
         kept = np.where(free, was.k * x + was.c, trace.k * call.now[places] + trace.c)
         return kept.astype(np.asarray(made).dtype) if np.asarray(made).dtype.kind in "fi" else kept
 
-    def compared(self, trace: Trace, other: Any, uf: Any, turned: bool) -> object:
+    def compared(self, trace: Trace, other: Numbers, uf: np.ufunc, turned: bool) -> object:
         """The outcome of a comparison of a draw with a plain number."""
         call = trace.call
         if call.name == "uniform":
@@ -171,7 +171,7 @@ class Following(Seam):
         self.fix(trace)
         return uf(0.0, gap) if turned else uf(gap, 0.0)
 
-    def _cut(self, trace: Trace, other: Any, uf: Any, turned: bool) -> Any:
+    def _cut(self, trace: Trace, other: Numbers, uf: np.ufunc, turned: bool) -> object:
         """The outcome of a comparison of a uniform draw, which has the same cell under D'."""
         call, number = trace.call, len(trace.call.steps)
         with np.errstate(all="ignore"):
@@ -189,7 +189,7 @@ class Following(Seam):
         x = np.asarray(call.value, dtype=float).ravel()
         free = ~call.frozen[places] & np.isfinite(bar) & np.isfinite(was.threshold)
         below = np.where(free, x[places] < was.threshold, call.now[places] < bar)
-        if call.cells is None and old is not None:
+        if not call.cells and old is not None:
             ends = [np.broadcast_to(one, np.shape(call.value)).ravel()
                     for one in (*old.parameters, *call.parameters)]  # fmt: skip
             call.cells = [one.copy() for one in ends]
@@ -215,7 +215,7 @@ class Following(Seam):
 class Recording(Following):
     """Draws, and remembers."""
 
-    def asked(self, name: str, parameters: Any, draw: Draw, *, scalar: bool) -> Any:
+    def asked(self, name: str, parameters: Parameters, draw: Draw, *, scalar: bool) -> Drawn:
         """A fresh draw."""
         value = draw(self.inner)
         return self.given(Call(len(self.calls), name, parameters, value, scalar), value,
@@ -225,7 +225,7 @@ class Recording(Following):
 class Replaying(Following):
     """Gives what was drawn under D, moved so that the steps under D' lead to the same numbers."""
 
-    def __init__(self, bits: Any, recorded: Sequence[Call], *,
+    def __init__(self, bits: np.random.BitGenerator, recorded: Sequence[Call], *,
                  lines: Lines | None) -> None:  # fmt: skip
         super().__init__(bits, lines=lines)
         self.recorded = recorded
@@ -234,7 +234,7 @@ class Replaying(Following):
         """The call of this number under D."""
         return self.recorded[call.number]
 
-    def asked(self, name: str, parameters: Any, draw: Draw, *, scalar: bool) -> Any:
+    def asked(self, name: str, parameters: Parameters, draw: Draw, *, scalar: bool) -> Drawn:
         """What was drawn under D; Parted if another law or shape is asked for."""
         number = len(self.calls)
         places = self._lines(sys._getframe(1)) if self._lines is not None else ()
@@ -255,7 +255,7 @@ class Replaying(Following):
         return self.given(Call(number, name, parameters, value, scalar), value, scalar=scalar)
 
 
-def trace_of(value: Any) -> Trace | None:
+def trace_of(value: object) -> Trace | None:
     """What a number is made of, if that is followed."""
     return value.made_of if isinstance(value, _Traced) else None
 
@@ -279,7 +279,7 @@ def _bare(value: Any) -> Any:
     return int(int.__int__(value)) if isinstance(value, int) else float.__float__(value)
 
 
-def operated(uf: Any, given: Sequence[Any]) -> object:
+def operated(uf: np.ufunc, given: Sequence[Any]) -> object:
     """A ufunc of one or two arguments, of which one or both are followed."""
     traces = [trace_of(one) for one in given]
     alive = [k for k, one in enumerate(traces)
@@ -323,7 +323,7 @@ def operated(uf: Any, given: Sequence[Any]) -> object:
     return _stepped(trace._replace(places=places, k=k, c=c), made)
 
 
-def _stepped(trace: Trace, made: Any) -> Any:
+def _stepped(trace: Trace, made: Numbers) -> object:
     kept = np.asarray(trace.tape.step(trace, made))
     trace = trace._replace(parent=len(trace.call.steps) - 1)
     return traced(kept, trace, scalar=kept.ndim == 0)
@@ -333,13 +333,13 @@ def _bare_or(value: Any) -> Any:
     return _bare(value) if isinstance(value, _Traced) else value
 
 
-def traced(value: Any, trace: Trace, *, scalar: bool) -> object:
+def traced(value: NDArray[Any], trace: Trace, *, scalar: bool) -> object:
     """The number or array with its trace."""
     if not scalar:
         made = value.view(TracedArray)
         made.made_of = trace
         return made
-    alone: Any
+    alone: TracedInt | TracedFloat
     alone = TracedInt(int(value)) if value.dtype.kind == "i" else TracedFloat(float(value))
     alone.made_of = trace.shaped(lambda one: np.asarray(one).reshape(())[()])
     return alone
@@ -351,7 +351,7 @@ class _Traced:
     made_of: Trace | None = None
 
     def __array_ufunc__(
-        self, uf: Any, how: str, *given: Any, out: Any = None, **more: Any
+        self, uf: np.ufunc, how: str, *given: Any, out: Any = None, **more: Any
     ) -> object:
         if how == "__call__" and not more:
             made = operated(uf, given)
@@ -364,7 +364,9 @@ class _Traced:
             return out[0] if not isinstance(made, TracedArray) else made
         return made
 
-    def __array_function__(self, function: Any, types: Any, given: Any, named: Any) -> object:
+    def __array_function__(
+        self, function: Any, types: object, given: Sequence[Any], named: Mapping[str, Any]
+    ) -> object:
         if function in (np.sum, np.mean):
             return function._implementation(*given, **named)
         if function in _SHAPES and isinstance(given[0], TracedArray):
@@ -374,7 +376,7 @@ class _Traced:
         return function(*map(plain, given), **{k: plain(v) for k, v in named.items()})
 
 
-def _places(edges: Any, draw: Any) -> object:
+def _places(edges: ArrayLike, draw: object) -> object:
     """np.searchsorted of a draw among edges: how many of them it is not below."""
     edges = np.asarray(edges)
     if isinstance(draw, TracedArray):
@@ -389,10 +391,10 @@ _SHAPES = frozenset({np.reshape, np.ravel, np.transpose, np.broadcast_to, np.exp
 class TracedArray(_Traced, np.ndarray):  # type: ignore[misc]
     """An array of followed numbers."""
 
-    def __array_finalize__(self, made_from: Any) -> None:
+    def __array_finalize__(self, made_from: object) -> None:
         self.made_of = None
 
-    def _shaped(self, change: Callable[[Any], Any]) -> object:
+    def _shaped(self, change: Change) -> object:
         made = change(self.view(np.ndarray))
         if self.made_of is None:
             return made
@@ -423,7 +425,7 @@ class TracedArray(_Traced, np.ndarray):  # type: ignore[misc]
             self.made_of.tape.fix(part)
         self.view(np.ndarray)[key] = plain(value)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
 
     @property
@@ -438,7 +440,7 @@ class TracedArray(_Traced, np.ndarray):  # type: ignore[misc]
         return self._shaped(lambda one: one.astype(dtype) if one.dtype.kind == "f" else one)
 
 
-def _reshaping(name: str) -> Callable[..., Any]:
+def _reshaping(name: str) -> Callable[..., object]:
     def method(self: TracedArray, *given: Any, **named: Any) -> object:
         return self._shaped(lambda one: getattr(one, name)(*given, **named))
 
@@ -449,8 +451,8 @@ for _name in ("copy", "reshape", "ravel", "flatten", "transpose", "squeeze", "sw
     setattr(TracedArray, _name, _reshaping(_name))
 
 
-def _method(name: str) -> Callable[..., Any]:
-    def method(self: Any, *given: Any, **named: Any) -> object:
+def _method(name: str) -> Callable[..., object]:
+    def method(self: object, *given: Any, **named: Any) -> object:
         return getattr(plain(self), name)(*map(plain, given), **named)
 
     return method
@@ -483,8 +485,8 @@ class TracedInt(_Traced, int):
         return int(plain(self))
 
 
-def _operator(uf: Any, turned: bool, name: str) -> Callable[..., Any]:
-    def method(self: Any, other: Any) -> object:
+def _operator(uf: np.ufunc, turned: bool, name: str) -> Callable[[object, object], object]:
+    def method(self: object, other: object) -> object:
         if isinstance(other, np.ndarray) and not isinstance(other, _Traced):
             return uf(other, self) if turned else uf(self, other)
         if not isinstance(other, (int, float, np.number, np.bool_, _Traced)):
@@ -495,10 +497,10 @@ def _operator(uf: Any, turned: bool, name: str) -> Callable[..., Any]:
     return method
 
 
-_SIGNS: dict[str, object] = {
+_SIGNS: dict[str, np.ufunc] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide,
 }  # fmt: skip
-_ORDERED: dict[str, object] = {
+_ORDERED: dict[str, np.ufunc] = {
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
 }  # fmt: skip
 _USED = (
@@ -509,7 +511,7 @@ _USED = (
 )  # fmt: skip
 
 
-def _negated(self: Any) -> object:
+def _negated(self: object) -> object:
     return operated(np.negative, (self,))
 
 
@@ -533,8 +535,8 @@ class HeldTape:
     something may be. `calls` and `replayed` are the questions under either database.
     """
 
-    outputs: Any
-    others: Any = None
+    outputs: Output
+    others: Output = None
     log_weights: Floats = field(default_factory=lambda: np.zeros(1))
     held: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(1, dtype=bool))
     same: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(1, dtype=bool))
@@ -557,7 +559,7 @@ def hold(
     run: Run,
     database: Database,
     neighbour: Database,
-    bits: Callable[[], Any],
+    bits: Callable[[], np.random.BitGenerator],
     rows: int | None = None,
     *,
     lines: Lines | None = None,
@@ -572,11 +574,13 @@ def hold(
     count = 1 if rows is None else rows
     tape, none = Recording(bits(), lines=lines), np.zeros(count, dtype=bool)
 
-    def nothing(reason: str, outputs: Any, **found: Any) -> HeldTape:
+    def nothing(reason: str, outputs: Output, **found: Any) -> HeldTape:
         return HeldTape(outputs, log_weights=np.zeros(count), held=none, same=none, reason=reason,
                     calls=tape.calls, **found)  # fmt: skip
 
-    def played(what: Any, calls: Sequence[Call], values: Sequence[Any]) -> tuple[object, Playing]:
+    def played(
+        what: Database, calls: Sequence[Call], values: Sequence[Drawn]
+    ) -> tuple[Output, Playing]:
         player = Playing(bits(), [one.name for one in calls], values)
         with through(player):
             return run(what, player, **more), player
@@ -643,10 +647,10 @@ def hold(
                 replayed=replay.calls, parts=parts)  # fmt: skip
 
 
-def _drawing(player: Playing) -> Callable[..., Any]:
+def _drawing(player: Playing) -> Callable[..., Drawn]:
     """Ordinary draws, for a mechanism that cannot be followed."""
 
-    def asked(name: str, parameters: Any, draw: Any, *, scalar: bool) -> Any:
+    def asked(name: str, parameters: Parameters, draw: Draw, *, scalar: bool) -> Drawn:
         value = draw(player.inner)
         return value.item() if scalar else value
 
@@ -655,7 +659,7 @@ def _drawing(player: Playing) -> Callable[..., Any]:
 
 def _weights(old: Call, new: Call, count: int, rows: bool) -> tuple[Floats | None, str]:
     """The log weights of one call, a number a row; None where they are all 0, and why not."""
-    still = new.now is None or not new.held
+    still = new.now is NOTHING or not new.held
     equal = len(old.parameters) == len(new.parameters) and all(
         np.shape(one) == np.shape(two) and np.array_equal(one, two)
         for one, two in zip(old.parameters, new.parameters, strict=False)
@@ -693,7 +697,7 @@ def single(run: Run) -> Run:
     if not accepts_size(run):
         return run
 
-    def one(database: Database, rng: np.random.Generator) -> Any:
+    def one(database: Database, rng: np.random.Generator) -> Output:
         try:
             return run(database, rng)
         except TypeError:
@@ -702,13 +706,13 @@ def single(run: Run) -> Run:
     return one
 
 
-def agreeing(one: Any, two: Any, rows: int | None) -> NDArray[np.bool_]:
+def agreeing(one: Output, two: Output, rows: int | None) -> NDArray[np.bool_]:
     """Row by row, whether two outputs are the same up to rounding."""
     if rows is None:
         return np.array([_alike(one, two)])
     if type(one) is not type(two):
         return np.zeros(rows, dtype=bool)
-    parts: list[tuple[Any, Any]]
+    parts: list[tuple[Output, Output]]
     if isinstance(one, dict):
         parts = [(one[key], two.get(key)) for key in one] if one.keys() == two.keys() else []
     elif isinstance(one, tuple):
@@ -727,7 +731,7 @@ def agreeing(one: Any, two: Any, rows: int | None) -> NDArray[np.bool_]:
     return found
 
 
-def _alike(one: Any, two: Any) -> bool:
+def _alike(one: Output, two: Output) -> bool:
     if type(one) is float or isinstance(one, np.floating):
         both = isinstance(two, (float, np.floating))
         return both and bool(np.isclose(one, two, rtol=CLOSE, atol=CLOSE, equal_nan=True))

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations, pairwise
 from numbers import Rational
-from typing import Any, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 
@@ -152,7 +152,7 @@ class Uniforms:
         return filled.get((1 << count) - 1, ZERO)
 
 
-def exact(number: Any) -> Fraction | None:
+def exact(number: object) -> Fraction | None:
     """A number as the fraction it is; None for infinities, NaN and what is no number."""
     if type(number) is float:  # nearly always
         return Fraction(number) if math.isfinite(number) else None
@@ -163,8 +163,8 @@ def exact(number: Any) -> Fraction | None:
     return None
 
 
-def _compared(strictly: str) -> Callable[["Uniform", Any], Any]:
-    def compare(self: "Uniform", other: Any) -> Any:
+def _compared(strictly: str) -> Callable[["Uniform", object], bool]:
+    def compare(self: "Uniform", other: object) -> bool:
         return self._compare(other, less=strictly == "<")
 
     return compare
@@ -181,7 +181,7 @@ class Uniform:
     __lt__ = __le__ = _compared("<")
     __gt__ = __ge__ = _compared(">")
 
-    def _compare(self, other: Any, *, less: bool) -> Any:
+    def _compare(self, other: object, *, less: bool) -> bool:
         if isinstance(other, Uniform):
             return self._against(other) is less
         number = exact(other)
@@ -218,13 +218,13 @@ class Uniform:
         one, two = (self._scale * end + self._shift for end in ends)
         return min(one, two), max(one, two)
 
-    def __eq__(self, other: object) -> Any:
+    def __eq__(self, other: object) -> bool:
         if isinstance(other, Uniform):
             mine = (self._root, self._scale, self._shift)
             return mine == (other._root, other._scale, other._shift)
         return False if exact(other) is not None else NotImplemented
 
-    def __ne__(self, other: object) -> Any:
+    def __ne__(self, other: object) -> bool:
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else not equal
 
@@ -234,7 +234,7 @@ class Uniform:
     def _moved(self, scale: Fraction, shift: Fraction) -> "Uniform":
         return Uniform(self._all, self._root, self._scale * scale, self._shift * scale + shift)
 
-    def _with(self, other: Any, made: Callable[[Fraction], "Uniform"]) -> Any:
+    def _with(self, other: object, made: Callable[[Fraction], "Uniform"]) -> "Uniform":
         if isinstance(other, Uniform) or (
             isinstance(other, (float, np.floating)) and not math.isfinite(other)
         ):
@@ -242,23 +242,23 @@ class Uniform:
         number = exact(other)
         return NotImplemented if number is None else made(number)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> "Uniform":
         return self._with(other, lambda number: self._moved(ONE, number))
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> "Uniform":
         return self._with(other, lambda number: self._moved(ONE, -number))
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: object) -> "Uniform":
         return self._with(other, lambda number: self._moved(-ONE, number))
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: object) -> "Uniform":
         return self._with(other, lambda number: self._moved(number, ZERO))
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: object) -> "Uniform":
         return self._with(other, lambda number: self._moved(ONE / number, ZERO))
 
     def __neg__(self) -> "Uniform":
@@ -294,16 +294,16 @@ class Uniform:
         whole = self._moved(ten, Fraction(1, 2)).__floor__()
         return whole if digits is None else float(whole / ten)
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: object) -> int:
         return self._with(other, lambda number: self._moved(ONE / number, ZERO)).__floor__()
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: object) -> "Uniform":
         return self._with(
             other,
             lambda number: self._moved(ONE, -number * self._moved(ONE / number, ZERO).__floor__()),
         )
 
-    def _valued(self, *_: Any, **__: Any) -> NoReturn:
+    def _valued(self, *_: object, **__: object) -> NoReturn:
         self._all.tape.refuse("it uses the value of a uniform")
 
     __float__ = __complex__ = __index__ = __hash__ = _valued
@@ -311,7 +311,7 @@ class Uniform:
     __pow__ = __rpow__ = __rtruediv__ = __rfloordiv__ = __rmod__ = _valued
     __copy__ = __deepcopy__ = __reduce_ex__ = _valued
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
         self._valued()

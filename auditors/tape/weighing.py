@@ -10,7 +10,6 @@ twice for its own. So of n draws each, the counts of both sides in any event A h
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from ..sampling.calls import Calls, guarded, like_rows
 from ..sampling.kept import captured
 from ..workers import Key, Worker
 from ..workers.streams import prime_globals, untouched
-from .generator import Draw, Floats, Seam, bits_of, plain_like, through
+from .generator import Draw, Drawn, Floats, Parameters, Seam, bits_of, plain_like, through
 from .held import hold, single
 
 FIRST, FIRST_CALLS = 509, 24
@@ -103,7 +102,7 @@ def moved(worker: Worker, databases: Sequence[Database], key: Key, draws: int) -
     outputs, made = Outputs.of_list([]), 0
     found: list[Floats] = []
 
-    def bits() -> Any:
+    def bits() -> np.random.BitGenerator:
         return bits_of(key.words, 1)
 
     try:
@@ -253,11 +252,11 @@ def _joined(sides: Sequence[_Side]) -> Weighed:
 class _Noting(Seam):
     """A generator that remembers the names of the laws it was asked for, and draws from them."""
 
-    def __init__(self, bits: Any) -> None:
+    def __init__(self, bits: np.random.BitGenerator) -> None:
         super().__init__(bits)
         self.laws: set[str] = set()
 
-    def asked(self, name: str, parameters: Any, draw: Draw, *, scalar: bool) -> Any:
+    def asked(self, name: str, parameters: Parameters, draw: Draw, *, scalar: bool) -> Drawn:
         """What is drawn by the law of this name."""
         self.laws.add(name)
         return plain_like(draw(self.inner), scalar)
