@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 Value = bool | int | float | str | bytes
 Suggest = Callable[["ExampleChoice"], Value | None]
 """A value to answer a choice with, or None to leave it to Hypothesis."""
+Limits = Mapping[str, Any]
+"""What a choice may be, by the names that Hypothesis gives it, such as min_value."""
+Made = tuple[str, Value, Limits]
+"""Kind, value and limits of a choice that was made."""
 REMEMBERED = 4096
 """Strategies that need not be looked at again; those that a composite makes are new each time."""
 
@@ -32,13 +36,13 @@ class ExampleChoice:
 
     kind: str
     value: Any
-    constraints: Mapping[str, Any]
+    constraints: Limits
 
     def permits(self, value: object) -> bool:
         """Whether the strategy could have made this choice."""
         return _permits(self.kind, value, self.constraints)
 
-    def ends(self) -> list[Any]:
+    def ends(self) -> list[Value]:
         """The extreme values that are permitted, the least first."""
         lows, highs = _ends(self.kind, self.constraints)
         return [value for value in (*lows, *highs) if self.permits(value)]
@@ -84,9 +88,8 @@ class Example:
     is asked for.
     """
 
-    value: Any
-    made: Sequence[tuple[str, Any, Mapping[str, Any]]]
-    """Kind, value and constraints of each choice."""
+    value: object
+    made: Sequence[Made]
     spans: "Sequence[_Span]"
 
     @cached_property
@@ -100,7 +103,7 @@ class Example:
         return tuple(_blocks(self.spans))
 
     @cached_property
-    def values(self) -> tuple[Any, ...]:
+    def values(self) -> tuple[Value, ...]:
         """The values chosen, in order."""
         return tuple([value for _, value, _ in self.made])
 
@@ -129,9 +132,9 @@ def with_a_row(examples: Sequence[Example]) -> list[Example]:
 class ChoiceSpace:
     """A strategy whose examples can be made from choices."""
 
-    def __init__(self, strategy: "SearchStrategy[Any]") -> None:
+    def __init__(self, strategy: "SearchStrategy[object]") -> None:
         self.strategy = strategy
-        self._bare: dict[int, tuple[Any, Any]] = {}
+        self._bare: dict[int, tuple[object, SearchStrategy[object]]] = {}
         self._held = False
         """Whether the global generators are held, to be put back when several examples are made."""
 
@@ -140,7 +143,7 @@ class ChoiceSpace:
         given = {"provider": _provider_class(), "provider_kw": {"suggest": suggest}}
         return self._made(_data_class()(random=random, bare=self._bare, **given))
 
-    def made(self, choices: Sequence[Any]) -> Example | None:
+    def made(self, choices: Sequence[object]) -> Example | None:
         """The example of these choices; those not permitted or missing become the simplest."""
         from hypothesis.internal.conjecture.choice import ChoiceTemplate
 
@@ -191,7 +194,7 @@ def _nothing() -> None:
     """Stands for the test that Hypothesis would run."""
 
 
-def choice_space(strategy: "SearchStrategy[Any]") -> ChoiceSpace | None:
+def choice_space(strategy: "SearchStrategy[object]") -> ChoiceSpace | None:
     """The strategy as a space of choices; None where this Hypothesis keeps none as expected."""
     return ChoiceSpace(strategy) if _understood() else None
 
@@ -205,7 +208,12 @@ def _understood() -> bool:
     with suppress(Exception):
         space = ChoiceSpace(st.lists(st.integers(0, 9), max_size=5))
         seven = space.random(Random(1), lambda choice: 7 if choice.kind == "integer" else True)
-        if seven is None or set(seven.value) != {7} or len(seven.blocks) != 1:
+        if (
+            seven is None
+            or not isinstance(seven.value, list)
+            or set(seven.value) != {7}
+            or len(seven.blocks) != 1
+        ):
             return False
         block = seven.blocks[0]
         element = list(seven.values[slice(*block.elements[0])])
@@ -256,8 +264,10 @@ def _data_class() -> Any:
         That is half of what an example costs.
         """
 
-        def __init__(self, *, bare: dict[int, tuple[Any, Any]], **given: Any) -> None:
-            self.made: list[tuple[str, Any, Any]] = []
+        def __init__(
+            self, *, bare: "dict[int, tuple[object, SearchStrategy[object]]]", **given: Any
+        ) -> None:
+            self.made: list[Made] = []
             self.kept: list[_Span] = []
             self.open: list[tuple[int, _Span | None]] = []
             self.opened = 0
@@ -275,7 +285,7 @@ def _data_class() -> Any:
                     self.bare[id(strategy)] = known  # it stays alive, so its number is its own
             if self.depth >= MAX_DEPTH:
                 self.mark_invalid("nothing can be drawn")
-            bare: Any = known[1]
+            bare = known[1]
             self.start_span(bare.label if label is None else label)
             try:
                 return bare.do_draw(self)
@@ -358,7 +368,7 @@ def _provider_class() -> Any:
             # Hypothesis takes constants from all loaded modules, which differ between runs.
             return None
 
-        def _asked(self, kind: str, constraints: dict[str, Any], make: Callable[[], object]) -> Any:
+        def _asked(self, kind: str, constraints: Limits, make: Callable[[], object]) -> Any:
             found = self.suggest(ExampleChoice(kind, None, constraints))
             return make() if found is None else found
 
@@ -399,7 +409,7 @@ def _permits(kind: str, value: object, constraints: Mapping[str, object]) -> boo
     return bool(choice_permitted(value, whole))  # type: ignore[arg-type]
 
 
-def _ends(kind: str, constraints: Mapping[str, object]) -> tuple[list[Any], list[Any]]:
+def _ends(kind: str, constraints: Limits) -> tuple[list[Value], list[Value]]:
     low, high = constraints.get("min_value"), constraints.get("max_value")
     match kind:
         case "boolean":

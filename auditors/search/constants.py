@@ -18,7 +18,7 @@ import operator
 import re
 import sysconfig
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -29,7 +29,7 @@ from functools import partial
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,10 +74,11 @@ OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
 CAREFUL = ("<<", "**")
 """Operations whose result may be too large to be worth it."""
 
-Function = Callable[[Any], Any]
+Numbers = NDArray[Any] | float
+Function = Callable[[Numbers], Numbers]
 
 
-def constants_of(run: object) -> tuple[Any, ...]:
+def constants_of(run: object) -> tuple[object, ...]:
     """The constants of a mechanism in the order of use, at most 200; see `walked`."""
     return walked(run)[0]
 
@@ -87,14 +88,14 @@ def codes_of(run: object) -> tuple[CodeType, ...]:
     return walked(run)[1]
 
 
-def walked(run: object) -> tuple[tuple[Any, ...], tuple[CodeType, ...]]:
+def walked(run: object) -> tuple[tuple[object, ...], tuple[CodeType, ...]]:
     """The constants and the code objects of a mechanism.
 
     A constant comes again if it stands behind another one than before: the second 9 of
     `date(2001, 9, 9)` tells as much as the first. What nearly all code has comes once.
     """
     walk = _Walk(run)
-    found: list[Any] = []
+    found: list[object] = []
     known: set[object] = set()
     before = None
     for value in walk.constants():
@@ -110,7 +111,7 @@ def walked(run: object) -> tuple[tuple[Any, ...], tuple[CodeType, ...]]:
 class _Walk:
     """A way through everything a callable is made of, each thing once."""
 
-    def __init__(self, run: Any) -> None:
+    def __init__(self, run: object) -> None:
         self.run = run
         self.home = _home(run)
         self.seen: set[int] = set()
@@ -118,7 +119,7 @@ class _Walk:
         """What was looked at, so that no identity is used twice."""
         self.codes: list[CodeType] = []
 
-    def constants(self) -> Iterator[Any]:
+    def constants(self) -> Iterator[object]:
         """All constants, repetitions included."""
         yield from self._of(self.run, frozenset())
 
@@ -168,10 +169,10 @@ class _Walk:
             case _:
                 yield from self._of_object(value, names)
 
-    def _of_container(self, value: Any, names: frozenset[str]) -> Iterator[object]:
+    def _of_container(self, value: Collection[object], names: frozenset[str]) -> Iterator[object]:
         if len(value) > MOST_ITEMS:
             return
-        items: list[Any] = list(value)
+        items: list[object] = list(value)
         if isinstance(value, (set, frozenset)):
             # The order of a set of texts differs from run to run.
             items = sorted(items, key=repr)
@@ -185,7 +186,7 @@ class _Walk:
         if self._own(function.__code__):
             self.codes.append(function.__code__)
             names = _names(function)
-            cells: dict[str, Any] = {}
+            cells: dict[str, object] = {}
             for name, cell in zip(
                 function.__code__.co_freevars, function.__closure__ or (), strict=False
             ):
@@ -317,7 +318,7 @@ def plain(value: object) -> bool:
     return isinstance(value, (bool, int, float, str, bytes, date, np.generic, type(None)))
 
 
-def _numbers(value: Any) -> Iterator[Any]:
+def _numbers(value: object) -> Iterator[object]:
     """What such a value is made of."""
     match value:
         case Decimal():
@@ -332,7 +333,7 @@ def _numbers(value: Any) -> Iterator[Any]:
             yield from (value.packed, int(value))
 
 
-def _parts(value: object) -> Iterator[Any]:
+def _parts(value: object) -> Iterator[object]:
     """A constant, and what it is made of: the entries of a tuple, year, month and day of a date."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -362,7 +363,7 @@ def _parts(value: object) -> Iterator[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Constant:
-    value: Any
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +373,7 @@ class _Unknown:
     source: object
     function: Function | None = None
 
-    def at(self, value: Any) -> Any:
+    def at(self, value: Numbers) -> Numbers:
         """What it becomes where the unknown is `value`."""
         return value if self.function is None else self.function(value)
 
@@ -409,9 +410,9 @@ def _follow(
         stack.append(_Constant(value))
     elif name.startswith("LOAD_FAST") and isinstance(value, str):
         stack.append(local.setdefault(value, _Unknown((value,))))
-    elif name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") and _number(known.get(value)):
+    elif name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF") and _number(held := known.get(value)):
         _shift(step, stack)
-        stack[-1:] = [_Constant(known[value])]
+        stack[-1:] = [_Constant(held)]
     elif name == "STORE_FAST" and isinstance(value, str):
         local[value] = stack.pop() if stack else _Unknown(object())
     elif name == "BINARY_OP" and step.argrepr.rstrip("=") in OPERATIONS and len(stack) >= 2:
@@ -437,7 +438,7 @@ def _shift(step: dis.Instruction, stack: list[_Term]) -> None:
     stack.extend(_Unknown(object()) for _ in range(effect))
 
 
-def _number(value: Any) -> bool:
+def _number(value: Any) -> TypeGuard[float]:
     return type(value) in (int, float) and abs(value) < 2**62
 
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import sqrt
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from ..sampling.calls import Calls, frozen_draws
 from ..workers import Worker
 from ..workers.streams import Block
 from .constants import codes_of
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 MOST_COLUMNS = 64
 FEW = 16
@@ -231,7 +234,7 @@ class Lines:
         finally:
             sys.settrace(None)
 
-    def _enter(self, frame: FrameType, event: str, _: object) -> Any:
+    def _enter(self, frame: FrameType, event: str, _: object) -> "TraceFunction | None":
         left = self.missing.get(frame.f_code)
         if not left:
             return None
@@ -240,7 +243,7 @@ class Lines:
         if not left:
             return None
 
-        def line(frame: FrameType, event: str, _: Any) -> Any:
+        def line(frame: FrameType, event: str, _: object) -> "TraceFunction | None":
             left.discard(frame.f_lineno)
             return line if left else None
 

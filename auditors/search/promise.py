@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from math import isfinite
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from ..events.estimates import regressed
 from ..outputs.encoding import canonical
 from ..outputs.features import Feature
 from ..outputs.outputs import Outputs
-from .choices import ChoiceSpace, Example, ExampleChoice
+from .choices import ChoiceSpace, Example, ExampleChoice, Value
 
 FEWEST = 24
 """Draws a side below which nothing is promised."""
@@ -49,7 +49,8 @@ SURELY = 2.0
 """Standard errors by which the promise stays below what these draws say."""
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.integer[Any]]
+Codes = NDArray[np.intp]
+Number = TypeVar("Number", bound=np.generic)
 MOST_MOVES = 64
 """Moves of single choices whose slopes are asked for."""
 FEWEST_CHOICES = 2
@@ -171,7 +172,7 @@ def columns_of(first: Outputs, second: Outputs) -> list[Codes]:
     return found
 
 
-def _distinct(ordered: NDArray[Any]) -> NDArray[Any]:
+def _distinct(ordered: NDArray[Number]) -> NDArray[Number]:
     """Each of some numbers in order, once; `np.unique` would sort them again."""
     return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
 
@@ -258,13 +259,14 @@ class Move:
     """One choice of a pair changed so that its second database alone is another."""
 
     place: int
-    value: Any
+    value: Value
     neighbour: Database
 
 
 def moves_of(space: ChoiceSpace, example: Example) -> list[Move]:
     """The moves to the ends of single choices; none where fewer than two choices can be moved."""
     pair = example.value
+    assert isinstance(pair, Pair)
     found: list[Move] = []
     database, neighbour = canonical(pair.database), canonical(pair.neighbour)
     for place, choice in enumerate(example.choices):
@@ -282,13 +284,13 @@ def moves_of(space: ChoiceSpace, example: Example) -> list[Move]:
     return found if len({move.place for move in found}) >= FEWEST_CHOICES else []
 
 
-def _other_ends(choice: ExampleChoice) -> list[Any]:
+def _other_ends(choice: ExampleChoice) -> list[Value]:
     """The least and the largest value of a bounded choice, without the one that was made."""
     low, high = choice.constraints.get("min_value"), choice.constraints.get("max_value")
-    ends: list[Any] = []
+    ends: list[Value] = []
     if choice.kind == "boolean":
         ends = [False, True]
-    elif choice.kind == "integer" and None not in (low, high):
+    elif choice.kind == "integer" and low is not None and high is not None:
         ends = [low, high]
     elif choice.kind == "float" and low is not None and high is not None:
         ends = [low, high] if isfinite(low) and isfinite(high) else []
@@ -296,7 +298,7 @@ def _other_ends(choice: ExampleChoice) -> list[Any]:
 
 
 def proposed(
-    example: Example, moves: Sequence[Move], outputs: Any, log_weights: Floats, trials: int
+    example: Example, moves: Sequence[Move], outputs: Outputs, log_weights: Floats, trials: int
 ) -> list[list[object]]:
     """The choices of the neighbours that promise most, the best first.
 
@@ -329,14 +331,14 @@ def proposed(
     order = np.argsort(-rated, kind="stable")[:PROPOSED]
     found = []
     for step in steps[order]:
-        values = list(example.values)
+        values: list[object] = list(example.values)
         for move in compress(moves, step):
             values[move.place] = move.value
         found.append(values)
     return found
 
 
-def _learnt(columns: Sequence[NDArray[np.integer[Any]]], labels: Floats) -> Floats:
+def _learnt(columns: Sequence[Codes], labels: Floats) -> Floats:
     """The mean of labels given the output, each draw by what the other half teaches."""
     sizes, scores = [int(codes.max()) + 1 for codes in columns], np.empty(len(labels))
     ones, noise = np.ones(len(labels)), float(labels.var())

@@ -20,7 +20,7 @@ from itertools import islice, pairwise, permutations, product
 from random import Random
 from typing import Any
 
-from .choices import ChoiceSpace, Elements, Example, ExampleChoice, with_a_row
+from .choices import ChoiceSpace, Elements, Example, ExampleChoice, Made, Value, with_a_row
 from .suggestions import (
     ENUMERATED,
     MARKS,
@@ -79,7 +79,7 @@ LENGTHS = (5, 4, 3, 2)
 """Constants adjacent in the code that are put into adjacent choices."""
 
 
-def enumerated(examples: list[Example]) -> Iterator[list[object]]:
+def enumerated(examples: list[Example]) -> Iterator[Sequence[object]]:
     """Every value of choices that have few, one at a time; all together where that is few."""
     for example in examples[:1]:
         sizes = [choice.size() for choice in example.choices]
@@ -118,7 +118,7 @@ def exhausted(space: ChoiceSpace, examples: list[Example]) -> Iterator[list[obje
                     yield plain.with_elements(block, filled)
 
 
-def _answered(example: Example, answers: dict[int, object]) -> list[tuple[str, Any, Any]]:
+def _answered(example: Example, answers: dict[int, int]) -> list[Made]:
     return [
         (kind, answers.get(place, value), limits)
         for place, (kind, value, limits) in enumerate(example.made)
@@ -134,7 +134,7 @@ def _all_rows(example: Example, start: int, end: int) -> list[tuple[object, ...]
     return list(product(*ways)) if 1 < rows <= FEW_ROWS and not free else []
 
 
-def corners(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[Any]]:
+def corners(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[object]]:
     """Like choices at their ends: all, one, the first and the last, half, every other, the last.
 
     The last of a list and its change is the row that comes or goes, so "the first and the last" is
@@ -164,7 +164,7 @@ def _corners_of(suggestions: Suggestions, example: Example) -> Iterator[list[obj
     for others in islice(product(*beside), BESIDE):
         for pattern in ("all", "one", "both", "half", "turn", "last"):
             for ends in (1, -1):
-                changes = dict(zip(few, others, strict=False))
+                changes: dict[int, object] = dict(zip(few, others, strict=False))
                 for group in many:
                     values = far(example.choices[group[0]])[::ends]
                     changes |= _pattern(group, values, pattern)
@@ -231,17 +231,17 @@ def _coin(choice: ExampleChoice) -> bool:
     return choice.kind == "boolean" and choice.constraints.get("p") == 0.5
 
 
-def levels(choice: ExampleChoice) -> list[Any]:
+def levels(choice: ExampleChoice) -> list[Value]:
     """All values where they are few, else the simplest, what lies halfway, and both ends."""
     if choice.size() <= FEW_LEVELS:
-        found = all_of(choice)
-        return [found[-1], found[0], *found[1:-1]]
+        every_value = all_of(choice)
+        return [every_value[-1], every_value[0], *every_value[1:-1]]
     low, high = far(choice)
     found = [simplest(choice), halfway(choice), high, low]
     return [value for value in dict.fromkeys(found) if choice.permits(value)]
 
 
-def halfway(choice: ExampleChoice) -> Any:
+def halfway(choice: ExampleChoice) -> Value:
     """The number between the ends of a choice; of what is no number the least."""
     low, high = far(choice)
     try:
@@ -258,7 +258,7 @@ def patterned(example: Example) -> Iterator[list[object]]:
         return
     combined = sorted(product(*(enumerate(way) for way in ways)), key=_rank)
     for chosen in combined:
-        changes: dict[int, Any] = {}
+        changes: dict[int, object] = {}
         for _, pattern in chosen:
             changes |= pattern
         yield changed(example, changes)
@@ -318,9 +318,9 @@ def listed_examples(space: ChoiceSpace) -> int:
     return int(size) if size <= MOST_LISTED.get(len(first.choices), 0) else 0
 
 
-def every(space: ChoiceSpace) -> Iterator[list[Any]]:
+def every(space: ChoiceSpace) -> Iterator[list[int]]:
     """The choices of each example of a list, in turn."""
-    rest: list[list[Any]] = [[]]
+    rest: list[list[int]] = [[]]
     while rest:
         values = rest.pop()
         example = space.made(values)
@@ -328,11 +328,7 @@ def every(space: ChoiceSpace) -> Iterator[list[Any]]:
         if example is not None and not left:
             yield values
         elif left and left[0].kind == "integer" and left[0].size() <= MOST_LISTED[1]:
-            rest += [[*values, value] for value in reversed(_range(left[0].constraints))]
-
-
-def _range(constraints: Any) -> range:
-    return range(constraints["min_value"], constraints["max_value"] + 1)
+            rest += [[*values, value] for value in reversed(all_of(left[0]))]
 
 
 def dictionary(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[object]]:
@@ -347,7 +343,7 @@ def dictionary(suggestions: Suggestions, examples: list[Example]) -> Iterator[li
     )
 
 
-def runs(suggestions: Suggestions, example: Example) -> Iterator[list[Any]]:
+def runs(suggestions: Suggestions, example: Example) -> Iterator[list[object]]:
     """Constants adjacent in the code, in adjacent choices of the same kinds."""
     constants = suggestions.constants
     places = [p for p, choice in enumerate(example.choices) if choice.kind != "boolean"]
@@ -539,7 +535,7 @@ def _together(
             yield changed(example, {p: v for p, (_, v) in zip(chosen, values, strict=True)})
 
 
-def _ways(constant: object, choice: ExampleChoice, named: dict[str, object]) -> list[Any]:
+def _ways(constant: object, choice: ExampleChoice, named: dict[str, object]) -> list[object]:
     """What a choice may be on account of a constant, the constant itself first."""
     if isinstance(constant, str) and constant in named:
         return [named[constant]]
@@ -558,13 +554,13 @@ def _changes(values: tuple[tuple[int, object], ...]) -> int:
 
 def _named(
     suggestions: Suggestions, space: ChoiceSpace, example: Example, place: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The texts of the code that values of a choice bring into the databases.
 
     So a text is met that is drawn by its place in a list.
     """
     texts = [one for one in suggestions.constants if isinstance(one, str) and one]
-    choice, found = example.choices[place], dict[str, Any]()
+    choice, found = example.choices[place], dict[str, object]()
     if not texts or choice.kind != "integer" or choice.size() > MOST_NAMED:
         return found
     shown = {}

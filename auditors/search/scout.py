@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import sqrt
 from random import Random
-from typing import Any
 
 import numpy as np
 
@@ -395,7 +394,7 @@ class Scout:
             found.outputs, found.counts, delta=self.delta, trials=self.plan.counted
         )
 
-    def moved(self, seen: Seen, neighbours: Sequence[Any], draws: int) -> MovedWeights:
+    def moved(self, seen: Seen, neighbours: Sequence[Database], draws: int) -> MovedWeights:
         """The same draws of the first database of a pair, weighed for each of some neighbours."""
         sampler = self.sampler
         key = Key(sampler.seed, sampler.tally.keys.of(seen.pair), "tape", 0, 0)
@@ -497,7 +496,7 @@ def sizes_of(pair: Pair) -> list[int]:
     return [size for side in sides_of(pair) if (size := records_in(side)) is not None]
 
 
-def sides_of(pair: Pair) -> tuple[Any, Any]:
+def sides_of(pair: Pair) -> tuple[Database, Database]:
     """Both databases of a pair."""
     return pair.database, pair.neighbour
 

@@ -1,13 +1,13 @@
 """The way down from the pair that was found to the smallest one that still refutes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ...mechanisms.model import Pair
 from ..databases.neighbours import Source
 from ..outputs.encoding import canonical
-from .choices import ExampleChoice, choice_space
+from .choices import ChoiceSpace, Example, ExampleChoice, choice_space
 from .probe import Shift, shift
 from .scout import Found, Scout, Seen
 
@@ -158,7 +158,7 @@ class _Descent:
             if _size(pair) >= self.size or self.ask(pair):
                 return
 
-    def like_it(self) -> Any:
+    def like_it(self) -> Example | None:
         """The smallest example that the strategy made, that shows as much and refutes."""
         if self.goal is None or self.scout is None:
             return None
@@ -187,9 +187,9 @@ class _Descent:
 class _Down:
     """Simpler choices as long as the pair they make refutes."""
 
-    def __init__(self, space: Any, descent: _Descent) -> None:
+    def __init__(self, space: ChoiceSpace, descent: _Descent) -> None:
         self.space, self.descent, self.made = space, descent, 0
-        self.tried: set[Any] = set()
+        self.tried: set[object] = set()
 
     def again(self, choices: list[ExampleChoice]) -> list[ExampleChoice]:
         """The same from here on, with those that were turned away tried once more."""
@@ -208,7 +208,7 @@ class _Down:
                     choices, improved = after, True
         return choices
 
-    def _attempt(self, values: list[Any]) -> list[ExampleChoice] | None:
+    def _attempt(self, values: Sequence[object]) -> list[ExampleChoice] | None:
         key = tuple((type(v).__name__, repr(v)) for v in values)
         if key in self.tried or self.made >= CANDIDATES:
             return None
@@ -244,8 +244,9 @@ class _Down:
                         moved = example.with_elements(block, kept)
                         tail = len(example.choices) - block.end[0]
                         for at in range(len(moved) - tail, len(moved)):
-                            if type(moved[at]) is int and moved[at] > start:
-                                moved[at] = max(start, moved[at] - step)
+                            index = moved[at]
+                            if type(index) is int and index > start:
+                                moved[at] = max(start, index - step)
                         after = self._attempt(moved)
                     if after is None:
                         start += step
@@ -271,7 +272,7 @@ class _Down:
     def _simpler(self, choices: list[ExampleChoice]) -> list[ExampleChoice] | None:
         """Each choice at a simple value; equal ones together first."""
         found = None
-        groups: dict[Any, list[int]] = {}
+        groups: dict[tuple[str, str], list[int]] = {}
         for place, choice in enumerate(choices):
             if choice.kind != "boolean":
                 groups.setdefault((choice.kind, repr(choice.value)), []).append(place)

@@ -10,15 +10,16 @@ Both take their rows from a `Bank`.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from heapq import nlargest
 from itertools import islice, pairwise
 from random import Random
-from typing import Any
 
 import numpy as np
 
-from .choices import ChoiceSpace, Elements, Example, ExampleChoice
+from .choices import ChoiceSpace, Elements, Example, ExampleChoice, Value
+from .probe import Floats
 from .proposals import (
     MOST_LISTS,
     conjunctions,
@@ -66,7 +67,7 @@ BANKED = 40
 OTHERS = 10
 """Places kept for rows that hold no constant."""
 
-Row = tuple[Any, ...]
+Row = tuple[object, ...]
 LARGEST = 1024
 """Rows of the longest database tried where the strategy sets no limit."""
 COPIES = 7
@@ -90,7 +91,7 @@ class Stages:
     """The stages of a hunt over the choices of one strategy, all random numbers from one seed."""
 
     def __init__(
-        self, space: ChoiceSpace, scout: Scout, constants: Sequence[Any], seed: int
+        self, space: ChoiceSpace, scout: Scout, constants: Sequence[object], seed: int
     ) -> None:
         """Nothing is looked at yet; `constants` are those of the mechanism's code."""
         self.examples = scout.plan.examples
@@ -181,7 +182,7 @@ class Stages:
             if stale >= STALE_RANDOM:
                 return
 
-    def _suggest(self, choice: ExampleChoice) -> Any:
+    def _suggest(self, choice: ExampleChoice) -> Value | None:
         if choice.kind == "boolean" or self.random.random() > SUGGESTED:
             return None
         values = self.suggestions.values(choice)
@@ -267,7 +268,7 @@ def shortest(seen: Seen) -> int:
     return min(map(length_of, sides_of(seen.pair)))
 
 
-def _rows_of(seen: Seen, count: int) -> list[Any]:
+def _rows_of(seen: Seen, count: int) -> list[object]:
     for side in sides_of(seen.pair):
         if length_of(side) == count:
             try:
@@ -277,7 +278,7 @@ def _rows_of(seen: Seen, count: int) -> list[Any]:
     return []
 
 
-def _leaves(value: object) -> Iterator[Any]:
+def _leaves(value: object) -> Iterator[object]:
     if isinstance(value, dict):
         for item in value.values():
             yield from _leaves(item)
@@ -324,25 +325,25 @@ class Ladder:
                 return
             step()
 
-    def _steps(self) -> Iterator[Any]:
+    def _steps(self) -> Iterator[Callable[[], object]]:
         """What to try, in order; each step visits a few examples."""
         bank = self.bank
         marked = [row for row in bank[1:] if row not in self.ends]
-        yield lambda: self._together([*bank[:1], *marked[:8]])
+        yield partial(self._together, [*bank[:1], *marked[:8]])
         for row in dict.fromkeys((bank[0], *self.ends)):
-            yield lambda row=row: self._alike(row)
-            yield lambda row=row: self._climb([row], row)
+            yield partial(self._alike, row)
+            yield partial(self._climb, [row], row)
         yield lambda: self._climb(self._different(), None)
-        yield lambda: self._climb(self.ends, self.ends[1])
+        yield partial(self._climb, self.ends, self.ends[1])
         yield self._twice
         for count in (3, 5, 8):
-            yield lambda count=count: self._sorted(count)
+            yield partial(self._sorted, count)
         for row in marked[:COPIES]:
-            yield lambda row=row: self._climb([row], row)
+            yield partial(self._climb, [row], row)
         for _ in range(SWEEPS):
             yield self._sweep
         for row in bank[:4]:
-            yield lambda row=row: self._odd(row)
+            yield partial(self._odd, row)
 
     def _make(self, rows: Sequence[Row], change: Row | None = None) -> Seen | None:
         return self.tries.try_(self._choices(rows, change))
@@ -520,7 +521,7 @@ class Ladder:
             self._bisect(rows, None, rungs, 1, count)
 
 
-def _middle(moves: Any) -> Any:
+def _middle(moves: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         whole = np.nan_to_num(moves)
     return np.median(whole, axis=0)
@@ -558,11 +559,11 @@ class Evolution:
         ]
         return [*best, *self._tries.telling[-LATEST:]]
 
-    def mutated(self, parent: Seen) -> list[Any]:
+    def mutated(self, parent: Seen) -> list[object]:
         """The choices that made a pair, with one or two changes."""
         example = parent.example
         assert example is not None
-        choices = list(example.values)
+        choices: list[object] = list(example.values)
         for _ in range(self._random.choice((1, 1, 2))):
             found = listed(parent)
             if found is not None and self._random.random() < WHOLE_ROWS:
@@ -572,7 +573,7 @@ class Evolution:
             choices = self._other_value(example, choices)
         return choices
 
-    def _other_value(self, example: Example, choices: list[Any]) -> list[object]:
+    def _other_value(self, example: Example, choices: list[object]) -> list[object]:
         places = [p for p, c in enumerate(example.choices) if c.kind in ("integer", "float")]
         other = [p for p, c in enumerate(example.choices) if c.kind in ("string", "bytes")]
         if not places and not other:
@@ -583,12 +584,12 @@ class Evolution:
         way = random.randrange(6) if place in places else 0
         old = choices[place]
         values = self._suggestions.values(choice)
-        value: Any = old
+        value: object = old
         if way <= 1 and values:
             value = random.choice(values)
         elif way == 2:
             value = choices[random.choice([p for p in places if p < len(choices)] or [place])]
-        elif way == 3:
+        elif way == 3 and isinstance(old, (int, float)):
             value = old + type(old)(random.choice((-2, -1, 1, 2)))
         elif way == 4 and choice.kind == "integer" and choice.size() < math.inf:
             value = random.randint(choice.constraints["min_value"], choice.constraints["max_value"])
@@ -598,7 +599,7 @@ class Evolution:
             choices[place] = value
         return choices
 
-    def _towards_a_sum(self, example: Example, choices: list[Any], place: int) -> object:
+    def _towards_a_sum(self, example: Example, choices: list[object], place: int) -> object:
         """What would make the sum, or the mean, of the like numbers equal to a constant."""
         choice, random = example.choices[place], self._random
         alike = [p for p, c in enumerate(example.choices) if c.alike(choice)]
@@ -607,7 +608,8 @@ class Evolution:
             return choices[place]
         goal = random.choice(numbers) + random.choice((0, 0, 1, -1))
         times = random.choice((1, 1, len(alike), max(1, len(alike) - 1)))
-        rest = sum(choices[p] for p in alike if p != place)
+        others = (choices[p] for p in alike if p != place)
+        rest = sum(one for one in others if isinstance(one, (int, float)))
         value = goal * times - rest
         if not math.isfinite(value):
             return choices[place]
@@ -615,7 +617,7 @@ class Evolution:
 
     def _other_rows(self, example: Example, place: int) -> list[object] | None:
         block, random = example.blocks[place], self._random
-        rows = [tuple(example.values[a:b]) for a, b in block.elements]
+        rows: list[Row] = [tuple(example.values[a:b]) for a, b in block.elements]
         if not rows:
             return None
         bank = self._bank.rows(block, example)

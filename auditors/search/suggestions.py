@@ -10,7 +10,7 @@ powers of two and ten are round, and one less than a power of two is all ones.
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from functools import lru_cache
@@ -19,9 +19,10 @@ from itertools import permutations
 from random import Random
 from typing import Any, TypeVar
 
-from .choices import ChoiceSpace, Example, ExampleChoice
+from .choices import ChoiceSpace, Example, ExampleChoice, Value
 
 T = TypeVar("T")
+Text = TypeVar("Text", str, bytes)
 
 SMALL = 12
 ENUMERATED = 128
@@ -36,6 +37,7 @@ MOST_TEXTS = 6
 """Texts of the code that are joined with each other, and written otherwise."""
 TIMES = (1, 2, 4, 8)
 """How long bytes are that are all the same."""
+PLAINEST: Mapping[str, Value] = {"integer": 0, "float": 0.0, "string": ""}
 LETTERS = ("A", "a")
 NUMBER = re.compile(r"[-+]?\d{1,18}(\.\d{1,9})?")
 SPECIAL = ("e\u0301", "\ufb01", "\u0130", "\u00df", "a b", "a\n", "'", "-1", "nan", "None", "a@b.c")
@@ -49,41 +51,42 @@ class Suggestions:
         """Constants in the order of use."""
         self.constants = constants
         self.marks = {mark(value) for value in constants}
-        self._known: dict[Any, list[Any]] = {}
+        self._known: dict[object, list[Value]] = {}
 
-    def values(self, choice: ExampleChoice) -> list[Any]:
+    def values(self, choice: ExampleChoice) -> list[Value]:
         """All values where they are few, else constants and ends."""
         key = (choice.kind, tuple((name, mark(v)) for name, v in choice.constraints.items()))
         if key not in self._known:
+            found: list[Value]
             if choice.size() <= SMALL:
                 low = choice.constraints.get("min_value", 0)
-                found = list(range(low, low + int(choice.size())))
+                found = [*range(low, low + int(choice.size()))]
             else:
                 found = [*self.fitting(choice), *choice.ends()]
             self._known[key] = _different(found)
         return self._known[key]
 
-    def fitting(self, choice: ExampleChoice) -> list[Any]:
+    def fitting(self, choice: ExampleChoice) -> list[Value]:
         """The constants that a choice permits, each first as it is, then its surroundings."""
         return _different([*self.as_they_are(choice), *self.nearby(choice)])
 
-    def as_they_are(self, choice: ExampleChoice) -> list[Any]:
+    def as_they_are(self, choice: ExampleChoice) -> list[Value]:
         """The constants that a choice permits."""
         found = [value for one in self.constants for value in exact(one, choice.kind)]
         return [value for value in found if choice.permits(value)]
 
-    def nearby(self, choice: ExampleChoice) -> list[object]:
+    def nearby(self, choice: ExampleChoice) -> list[Value]:
         """What is next to a constant and permitted."""
         found = [value for one in self.constants for value in _surroundings(one, choice.kind)]
         return [value for value in found if choice.permits(value)]
 
-    def few(self, choice: ExampleChoice, most: int) -> list[Any]:
+    def few(self, choice: ExampleChoice, most: int) -> Sequence[Value]:
         """The ends first, then 0, what is special, and constants; all values where they are few."""
         if choice.kind == "integer" and choice.size() <= most:
             return all_of(choice)
         return _different([*far(choice), *choice.ends(), *self.fitting(choice)])[:most]
 
-    def numbers(self) -> list[Any]:
+    def numbers(self) -> list[float]:
         """The constants that are numbers."""
         return [value for value in self.constants if type(value) in (int, float)]
 
@@ -105,24 +108,24 @@ def mark(value: object) -> tuple[str, str]:
     return (type(value).__name__, repr(value))
 
 
-def marks(values: Sequence[Any]) -> tuple[Any, ...]:
+def marks(values: Sequence[object]) -> tuple[object, ...]:
     """The same of several at once, and quicker: whole numbers and texts stand for themselves."""
     return tuple([one if type(one) in (int, str) else mark(one) for one in values])
 
 
-def _different(values: list[Any]) -> list[Any]:
+def _different(values: list[T]) -> list[T]:
     return list({mark(value): value for value in values}.values())
 
 
-def changed(example: Example, changes: dict[int, object]) -> list[Any]:
+def changed(example: Example, changes: Mapping[int, object]) -> list[object]:
     """The choices of an example with some of them changed."""
-    values = list(example.values)
+    values: list[object] = list(example.values)
     for place, value in changes.items():
         values[place] = value
     return values
 
 
-def all_of(choice: ExampleChoice) -> list[Any]:
+def all_of(choice: ExampleChoice) -> list[int]:
     """All values of a choice that has few."""
     if choice.kind == "boolean":
         return [False, True]
@@ -186,9 +189,9 @@ def _addresses(text: str) -> tuple[IPv4Address | IPv6Address, ...]:
     return ()
 
 
-def _surroundings(constant: object, kind: str) -> list[object]:
+def _surroundings(constant: object, kind: str) -> list[Value]:
     """A little more, a little less, and the negative of a constant."""
-    found: list[Any] = []
+    found: list[Value] = []
     for value in exact(constant, kind):
         if kind == "integer":
             found += [value + 1, value - 1, -value]
@@ -198,15 +201,15 @@ def _surroundings(constant: object, kind: str) -> list[object]:
     return found
 
 
-def simplest(choice: ExampleChoice) -> Any:
+def simplest(choice: ExampleChoice) -> Value:
     """0, False or an empty text where permitted, else the choice as it is."""
-    for value in ({"integer": 0, "float": 0.0, "string": ""}.get(choice.kind), choice.value):
+    for value in (PLAINEST.get(choice.kind), choice.value):
         if value is not None and choice.kind != "boolean" and choice.permits(value):
             return value
     return choice.value
 
 
-def anything(choice: ExampleChoice, random: Random) -> Any:
+def anything(choice: ExampleChoice, random: Random) -> Value:
     """A value at random from a bounded range of numbers, else the choice as it is."""
     if choice.kind == "integer" and choice.size() < math.inf:
         return random.randint(choice.constraints["min_value"], choice.constraints["max_value"])
@@ -224,12 +227,12 @@ def sortable(value: object) -> tuple[str, object]:
     return kind, 0 if value != value else value
 
 
-def forms_of(constants: Sequence[object], choice: ExampleChoice) -> list[Any]:
+def forms_of(constants: Sequence[object], choice: ExampleChoice) -> list[Value]:
     """Values of some form that a choice permits, one of each form in turn."""
-    found: list[Any]
+    found: list[Value]
     match choice.kind:
         case "string":
-            ways = _matches(constants), _joined(constants), _written(constants)
+            ways = _matches(constants), _joined(constants, str), _written(constants)
             found = list(in_turn([*ways, _shapes(constants), _padded(constants), iter(SPECIAL)]))
         case "bytes":
             found = list(in_turn([_joined(constants, bytes), _all_the_same(constants)]))
@@ -256,15 +259,15 @@ def _matches(constants: Sequence[object]) -> Iterator[str]:
         with suppress(re.error, ValueError, OverflowError):
             re.compile(pattern)
             made = ChoiceSpace(st.from_regex(pattern, fullmatch=True)).made([])
-            if made is not None:
+            if made is not None and isinstance(made.value, str):
                 yield made.value
 
 
-def _joined(constants: Sequence[object], kind: type = str) -> Iterator[Any]:
+def _joined(constants: Sequence[object], kind: type[Text]) -> Iterator[Text]:
     """Two texts of the code, or the bytes of it, one behind the other: it may ask for both."""
     parts = [one for one in dict.fromkeys(constants) if isinstance(one, kind) and one]
     for one, other in permutations(parts[:MOST_TEXTS], 2):
-        yield one + other  # type: ignore[operator]
+        yield one + other
 
 
 def _written(constants: Sequence[object]) -> Iterator[str]:
