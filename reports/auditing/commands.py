@@ -1,10 +1,16 @@
-"""What each subcommand does, apart from reading its options and printing."""
+"""What `audit`, `replay`, `list` and `demo` do, apart from reading their options and printing.
+
+`audit --attacker clock` says whether running time tells two databases apart. The draws of an audit
+that ended before its verdict are kept as a file that `judge` takes.
+"""
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +18,19 @@ from ...auditors.asked import require
 from ...auditors.claims.check import check_within, claims_beside
 from ...auditors.claims.claim_results import ClaimCheck
 from ...auditors.claims.follows_law import contradicted
+from ...auditors.databases.records import HISTOGRAMS, require_neighbours
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.evidence.conversion import read_claim, revived
 from ...auditors.evidence.record import ResultRecord
 from ...auditors.outputs.decoding import from_json
-from ...auditors.privacy import run
+from ...auditors.privacy import request, run
 from ...auditors.privacy.replay import Replay
 from ...auditors.privacy.request import Budget, require_one
 from ...auditors.results.results import AuditResult, Verdict
+from ...auditors.sampling.kept import KeptDraws
 from ...auditors.shards import running
 from ...mechanisms.catalogue import DEMO
-from ...mechanisms.model import Mechanism, PrivacyClaim, Subject
+from ...mechanisms.model import Mechanism, Pair, PrivacyClaim, Subject
 from ..adapters.marked import named_by
 from ..faces import as_text, wording
 from ..formats import table
@@ -33,13 +41,25 @@ from ..sharding import pieces
 from ..sharding.options import engine_of
 from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
 from ..targets import targets, trust
+from ..writing import files
 from ..writing.terminal import printable
-from . import clock, listing
+from . import listing
 from .delivering import Audited, deliver, status_of
-from .keeping import keep
-from .replaying import made_by_this_version, replayed, unread
-from .replaying_claims import ClaimReplay, claims_of, claims_replayed
+from .replaying import (
+    ClaimReplay,
+    claims_of,
+    claims_replayed,
+    made_by_this_version,
+    replayed,
+    unread,
+)
 
+MOST_TIMED = 20_000
+"""Draws a side that a clock times by default: a call is timed alone, which takes
+longer than sampling."""
+LONGEST = 40
+"""Characters of a mechanism's name in the name of the file of its draws."""
+SUFFIX = ".jsonl"
 LEAKS = {
     "bits": "It may hold in real arithmetic and leaks through the bits of its floating-point "
     "outputs",
@@ -102,7 +122,7 @@ def audit(
                 parts = (len(texts) - number) * len(attackers) - place
                 engine["seconds"] = console.left_of(given["seconds"], parts)
             if attacker == "clock":
-                statuses.append(clock.tell(console, found, engine))
+                statuses.append(tell_times(console, found, engine))
                 continue
             seen = targets.seen_by(attacker, found)
             request = {**engine, **cause, "target": seen.text, "name": seen.name}
@@ -113,7 +133,7 @@ def audit(
                     console, part, seen.mechanism, request, given=given, target=text,
                     path=str(paths["json"]), checkpoint=checkpoint,
                 )  # fmt: skip
-            told = {**request, "news": console.news, "kept": partial(keep, console)}
+            told = {**request, "news": console.news, "kept": partial(keep_draws, console)}
             opening = book or (pieces.opening(console, checkpoint) if checkpoint else None)
             if opening is not None:
                 results += running.audit_in(
@@ -405,3 +425,83 @@ def demo(console: Console) -> int:
     if not expected:
         console.warn("the demo did not go as it should: the first is sound, the second is broken")
     return 0 if expected else FAILED
+
+
+def tell_times(console: Console, found: targets.Target, engine: Mapping[str, Any]) -> int:
+    """Time the mechanism on the one pair given and tell each claim's verdict; the exit status."""
+    from ...auditors.recorded.clock import judge_times
+
+    if "pair" not in engine:
+        raise InvalidArgument(
+            "the clock times two databases and searches for none; give them with --pair"
+        )
+    pair = Pair(*engine["pair"])
+    subject = request.subject(found.mechanism, found.name, found.text, engine.get("seeded"))
+    epsilon, delta = engine.get("epsilon"), engine.get("delta")
+    relation, distance = engine.get("relation"), engine.get("distance")
+    domain = HISTOGRAMS if engine.get("histogram") else subject.databases
+    claims = request.claims(subject, epsilon, delta, relation, distance, pair, domain=domain)
+    for claim in claims:
+        require_neighbours(pair, claim.relation, claim.distance, domain)
+    statuses = []
+    for claim in claims:
+        timed = judge_times(
+            subject.run,
+            pair,
+            epsilon=claim.epsilon,
+            delta=claim.delta,
+            distance=claim.steps,
+            trials=min(engine.get("trials", MOST_TIMED), MOST_TIMED),
+            alpha=engine.get("alpha", 1e-3) / len(claims),
+            seed=engine.get("seed", 0),
+            limit=engine.get("timeout", 10.0),
+            seeded=subject.seeded,
+        )
+        name, phrase = printable(subject.name), wording.claim_phrase(claim)
+        count = timed.judged.count
+        head = {
+            Verdict.REFUTED: f"Refuted: the running time of {name} does not keep {phrase}: "
+            f"privacy loss >= {wording.at_least(timed.judged.epsilon_lower, claim.epsilon)}.",
+            Verdict.NOT_REFUTED: f"Not refuted: no violation of {phrase} found in the running "
+            f"time of {name}.",
+        }.get(
+            timed.verdict,
+            f"Inconclusive: the clock cannot say whether {name} keeps {phrase} in its "
+            "running time.",
+        )
+        lines = as_text.wrapped(head, console.width)
+        if not console.quiet:
+            event = count.event.describe().replace("output", "nanoseconds")
+            lines += as_text.wrapped(
+                f"{event}: {count.hits[0]:,} of {count.trials[0]:,} calls on D, "
+                f"{count.hits[1]:,} of {count.trials[1]:,} on D'; typical times "
+                f"{timed.typical[0] / 1e3:.3g} and {timed.typical[1] / 1e3:.3g} microseconds; "
+                "calls in random order.",
+                console.width, "    ", "  ",
+            )  # fmt: skip
+        if timed.warning:
+            lines += as_text.wrapped(f"Beware: {timed.warning}.", console.width)
+        console.say("\n".join(lines))
+        statuses.append(timed.verdict)
+    if Verdict.REFUTED in statuses:
+        return REFUTED
+    return INCONCLUSIVE if Verdict.INCONCLUSIVE in statuses else 0
+
+
+def keep_draws(console: Console, draws: KeptDraws) -> None:
+    """Write the draws to a new file of this folder, or where that cannot be, and say where."""
+    name = re.sub(r"[^A-Za-z0-9_]+", "-", draws.mechanism).strip("-")[:LONGEST] or "mechanism"
+    names = (f"draws-of-{name}{f'-{n}' if n > 1 else ''}{SUFFIX}" for n in count(1))
+    path: str | None = next(one for one in names if not os.path.lexists(one))
+    text = draws.text()
+    try:
+        files.write_atomically(path or "", text)
+    except OSError:
+        path = files.keep_elsewhere(text, SUFFIX)
+    if path is None:
+        console.warn("the draws that were made could not be kept: no folder can be written to")
+        return
+    console.warn(
+        f"{len(draws.pairs):,} runs per database of one pair were made before the end and are "
+        f"kept: dpwitness judge {shlex.quote(path)}"
+    )

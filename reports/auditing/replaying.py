@@ -1,36 +1,52 @@
-"""Evidence counted again, for the command line and for Python alike."""
+"""Evidence counted again, for the command line and for Python alike.
+
+The results of an audit are counted again on their own streams, and claims beside privacy are
+checked again, as far as the evidence says what was found of them. Each is set beside the record,
+and the differences are named by the paths of fields.
+"""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from itertools import islice
+from math import isclose
 from os import PathLike, fspath
 from typing import Any
 
 from ...auditors.arguments import checked
-from ...auditors.claims.check import claims_beside
+from ...auditors.claims.check import check_within, claims_beside
+from ...auditors.claims.derive import record_of
+from ...auditors.claims.derive import revived as revived_claim
 from ...auditors.errors import DpWitnessError, EvidenceFormatError, InvalidArgument
 from ...auditors.evidence.conversion import finding_of, revived
-from ...auditors.evidence.record import (
-    ClaimCheckRecord,
-    ResultRecord,
-)
+from ...auditors.evidence.record import ClaimCheckRecord, ResultRecord
 from ...auditors.privacy.replay import Replay, recount
-from ...auditors.privacy.rerun import audited_again
-from ...auditors.results.results import AuditResult
+from ...auditors.privacy.rerun import MOST_TRIALS, audited_again
+from ...auditors.results.results import AuditResult, Verdict
 from ...mechanisms.model import Mechanism, NegativeControl
+from ..formats.statements_as_json import finding_beside
 from ..record import evidence, reading
-from ..targets import trust
+from ..targets import targets, trust
 from ..targets.targets import Target
-from .comparing import MOST_NAMED, unlike, without
-from .replaying_claims import (
-    ClaimReplay,
-    are_long,
-    claims_again,
-    claims_of,
-    claims_replayed,
-    findings_of,
-)
+
+MOST_NAMED = 8
+"""Fields that one sentence after another is spent on."""
+READ = frozenset({"schema", "results", "findings", "environment", "claims", "claim_findings"})
+BELIEVED = frozenset({"seconds", "target", "replay", "cause"})
+"""What no rerun decides: how long it took, and words about where it was run."""
+UNDECIDED = ("environment", "plan.precision")
+"""What a rerun is made with; another wish for precision may lead to the same audit."""
+BELIEVED_OF_CLAIMS = frozenset({"seconds", "target"})
+"""How long it took, and words about where it was run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimReplay:
+    """What checking one claim again gave, and in what it differs from the record."""
+
+    record: ClaimCheckRecord
+    verdict: Verdict
+    differences: tuple[str, ...]
 
 
 @checked
@@ -199,19 +215,10 @@ def _told(
     return replace(outcome, differences=(*outcome.differences, *islice(named, MOST_NAMED)))
 
 
-READ = frozenset({"schema", "results", "findings", "environment", "claims", "claim_findings"})
-
-
 def unread(data: Mapping[str, object]) -> str:
     """A sentence about the parts of an evidence file beside its results; empty without any."""
     parts = sorted(str(key) for key in data.keys() - READ)
     return f"Not read, and so not checked: {', '.join(parts)}." if parts else ""
-
-
-BELIEVED = frozenset({"seconds", "target", "replay", "cause"})
-"""What no rerun decides: how long it took, and words about where it was run."""
-UNDECIDED = ("environment", "plan.precision")
-"""What a rerun is made with; another wish for precision may lead to the same audit."""
 
 
 def _compared(
@@ -287,3 +294,164 @@ def _doubted(
     named = [one for one in _differences(record, again) if not one.startswith("plan.search")]
     alone = len(named) == 1 and named[0].startswith("remark")
     return replace(outcome, differences=tuple(named)) if alone else outcome
+
+
+def claims_of(data: Mapping[str, object]) -> list[ClaimCheckRecord]:
+    """The entries of `claims`; EvidenceFormatError where they are malformed."""
+    claims = data.get("claims", [])
+    if not isinstance(claims, list):
+        raise EvidenceFormatError("claims must be a list of objects")
+    for index, one in enumerate(claims):
+        reading.require(one, ClaimCheckRecord, f"claims[{index}]")
+    return claims
+
+
+def findings_of(
+    claims: Sequence[ClaimCheckRecord], told: object
+) -> Sequence[Mapping[str, object] | None]:
+    """What a file tells other programs of each claim; None of each if it tells nothing."""
+    if told is None:
+        return [None] * len(claims)
+    if not isinstance(told, list) or len(told) != len(claims):
+        raise EvidenceFormatError("claim_findings: there is one for each of the claims")
+    return told
+
+
+def claims_replayed(
+    claims: Sequence[ClaimCheckRecord],
+    *,
+    told: object = None,
+    whole: bool,
+    warn: Callable[[str], None],
+    ran: Sequence[str] = (),
+    named: Sequence[str] = (),
+    program: str | None = None,
+    ask: trust.Ask | None = None,
+    path: str = "EVIDENCE.json",
+    timeout: float = 10.0,
+) -> Iterator[ClaimReplay]:
+    """Each claim of the targets that may be run, with what a check of it gives now.
+
+    `told` is what the file tells other programs of them, which is to follow from their counts.
+    `warn` hears of those that cannot be compared: where the file is not `whole`, that is of other
+    versions, which may draw otherwise, and of the targets that `ran` whose claims the file lacks.
+    The other words are those of `replaying.replayed`.
+    """
+    for target in dict.fromkeys(ran):
+        found = trust.find(target, timeout).mechanism
+        others = claims_beside(found) if isinstance(found, Mechanism) else ()
+        if others and not any(trust.same_target(target, one["target"]) for one in claims):
+            warn(
+                f"the file records the privacy of {target} alone; not replayed: "
+                f"{', '.join(dict.fromkeys(o.claim.identifier or o.claim.kind for o in others))}"
+            )
+    if claims and not whole:
+        warn("the claims beside privacy were checked by other versions and are not compared")
+    if not claims or not whole:
+        return
+    try:
+        chosen = trust.allowed(claims, named, program=program, ask=ask, path=path)
+    except InvalidArgument:
+        if not (named and ran):
+            raise
+        return  # what was named is among the results
+    findings = findings_of(claims, told)
+    for target in dict.fromkeys(one for one in chosen if one is not None):
+        places = [place for place, name in enumerate(chosen) if name == target]
+        own = [claims[place] for place in places]
+        found = trust.find(target, timeout)
+        if isinstance(found.mechanism, Mechanism) and not found.mechanism.seeded:
+            warn(f"{target} is not seeded, so its claims beside privacy are not compared")
+        elif are_long(own):
+            warn(f"claims of {target} took over {MOST_TRIALS:,} trials and are not compared")
+        else:
+            yield from claims_again(own, found, [findings[place] for place in places])
+
+
+def are_long(records: Sequence[ClaimCheckRecord]) -> bool:
+    """Whether one of them took more trials than are made again."""
+    every = (record["plan"].get("trials") for record in records)
+    return any(isinstance(one, (int, float)) and one > MOST_TRIALS for one in every)
+
+
+def claims_again(
+    records: Sequence[ClaimCheckRecord],
+    found: targets.Target,
+    findings: Sequence[Mapping[str, object] | None] = (),
+) -> Iterator[ClaimReplay]:
+    """Each of the records, all of which are about one target, counted again.
+
+    What a file tells other programs of them, if it does, is compared with what their counts give.
+    Raises EvidenceFormatError for a malformed record and ContractError when the mechanism fails.
+    """
+    carried = found.mechanism if isinstance(found.mechanism, Mechanism) else None
+    subjects = claims_beside(carried) if carried is not None else ()
+    if len(subjects) != len(records):
+        raise EvidenceFormatError(
+            f"claims: the file holds {len(records)} of {found.name}, which makes {len(subjects)} "
+            "beside its privacy"
+        )
+    if are_long(records):
+        raise EvidenceFormatError(f"claims: over {MOST_TRIALS:,} trials are not made again")
+    told = findings or [None] * len(records)
+    for record, subject, finding in zip(records, subjects, told, strict=True):
+        try:
+            recorded = revived_claim(record)
+            follows = json.loads(json.dumps(finding_beside(recorded)))
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise EvidenceFormatError(
+                f"claims: nothing follows from {record['identifier']!r:.60}: {error}"
+            ) from None
+        made = replace(
+            recorded,
+            mechanism=found.name,
+            target=found.text,
+            result=check_within(recorded.budget, subject),
+        )
+        old, new = (
+            without(json.loads(json.dumps(dict(one))), BELIEVED_OF_CLAIMS)
+            for one in (record, record_of(made))
+        )
+        differences = [*islice(unlike(old, new, "claims"), MOST_NAMED)]
+        if finding is not None:
+            unlikes = unlike(finding, follows, "claim_findings", "its counts give")
+            differences += islice(unlikes, MOST_NAMED)
+        yield ClaimReplay(
+            record=record, verdict=made.result.verdict, differences=tuple(differences)
+        )
+
+
+def without(data: Mapping[str, object], fields: Set[str]) -> dict[str, Any]:
+    """The data with nothing in these fields; whether they are there still shows."""
+    return {key: None if key in fields else value for key, value in data.items()}
+
+
+def unlike(
+    then: object, now: object, place: str, gives: str = "the same audit now gives"
+) -> Iterator[str]:
+    """Each field that differs, by its path, with both values; `gives` introduces the second."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for key in dict.fromkeys((*then, *now)):
+            inner = f"{place}.{key}" if place else key
+            if key not in then or key not in now:
+                which = "missing" if key not in then else "not one that this audit writes"
+                yield f"{inner}: {which}"
+            else:
+                yield from unlike(then[key], now[key], inner, gives)
+    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+        for index, (one, other) in enumerate(zip(then, now, strict=True)):
+            yield from unlike(one, other, f"{place}[{index}]", gives)
+    elif type(then) is bool or type(now) is bool or not _near(then, now):
+        if then is not now:
+            yield f"{place}: recorded {_short(then)}, {gives} {_short(now)}"
+
+
+def _near(one: object, other: object) -> bool:
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(one == other)
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

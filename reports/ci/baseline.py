@@ -24,8 +24,8 @@ from ...auditors.evidence.conversion import claim_record, pair_record, read_clai
 from ...auditors.evidence.record import number, one_of
 from ...auditors.results.results import AuditResult, Verdict
 from ...mechanisms.model import PrivacyClaim, size_lower, size_upper
+from ..auditing.delivering import reason_beside
 from ..faces import claim_faces, wording
-from ..formats.audited import reason_beside
 from ..formats.told import Reason
 from ..record import reading
 from .gate import LARGEST_BOUND, Accepted, Gated

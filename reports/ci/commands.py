@@ -14,10 +14,10 @@ from ...auditors.privacy.request import claims, require_one, subject
 from ...mechanisms.model import Mechanism, Relation
 from ..adapters.marked import marked_in
 from ..auditing.commands import database_of
-from ..auditing.delivering import annotate
+from ..auditing.delivering import annotate, judged, judged_beside
 from ..faces import as_text
 from ..formats import table
-from ..formats.audited import claims_part, judged, judged_beside
+from ..formats.statements_as_json import claims_part
 from ..formats.told import Case, Reason, Told
 from ..history import witnesses
 from ..history.recorder import Last, last_of

@@ -1,17 +1,26 @@
-"""A run of reproduce as JSON data and its tables as rows."""
+"""What was found of claims beside privacy as JSON data: of an audit, and of a run of reproduce."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from math import isfinite, isnan
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict, cast
 
 import numpy as np
 from msgspec import Meta
 
-from ...auditors.claims.claim_results import ClaimResult, Edge, edge_to_json
-from ...auditors.evidence.record import EdgeRecord, FoundRecord, Size, Whole, number, one_of
+from ...auditors.claims.claim_results import ClaimCheck, ClaimResult, Edge, edge_to_json
+from ...auditors.claims.derive import record_of
+from ...auditors.evidence.record import (
+    ClaimFindingRecord,
+    EdgeRecord,
+    FoundRecord,
+    Size,
+    Whole,
+    number,
+    one_of,
+)
 from ...auditors.outputs.encoding import show
-from ..faces.claim_faces import FACES, witness_words
+from ..faces.claim_faces import FACES, headline, witness_words
 from ..record.evidence import environment
 from ..record.json_schema import schema_of
 from ..statements.sections import Gallery, Reproduction, Section
@@ -184,3 +193,19 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     return show(value)
+
+
+def claims_part(checks: Sequence[ClaimCheck]) -> dict[str, object]:
+    """What an evidence file holds of claims beside privacy; nothing if there are none."""
+    if not checks:
+        return {}
+    return {
+        "claims": list(map(record_of, checks)),
+        "claim_findings": list(map(finding_beside, checks)),
+    }
+
+
+def finding_beside(check: ClaimCheck) -> ClaimFindingRecord:
+    """What follows from the counts of one claim, for programs that read no counts."""
+    words = {"headline": headline(check.result, check.mechanism)}
+    return cast(ClaimFindingRecord, {**finding_to_json(check.result), **words})

@@ -32,9 +32,8 @@ from dpwitness.auditors.privacy.replay import recount
 from dpwitness.auditors.privacy.request import Budget
 from dpwitness.auditors.privacy.run import audit_claims
 from dpwitness.mechanisms.sparse_vector.sparse_vector_variants import sparse_vector_interaction
-from dpwitness.reports.auditing.replaying import replay
-from dpwitness.reports.auditing.replaying_claims import claims_again, claims_of, findings_of
-from dpwitness.reports.formats.audited import claims_part
+from dpwitness.reports.auditing.replaying import claims_again, claims_of, findings_of, replay
+from dpwitness.reports.formats.statements_as_json import claims_part
 from dpwitness.reports.record import evidence
 from dpwitness.reports.targets.targets import Target, find_target
 

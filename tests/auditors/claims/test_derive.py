@@ -28,7 +28,7 @@ from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.auditors.evidence.record import ClaimCheckRecord
 from dpwitness.auditors.privacy.request import Budget
 from dpwitness.reports.faces import claim_faces
-from dpwitness.reports.formats.audited import claims_part
+from dpwitness.reports.formats.statements_as_json import claims_part
 from dpwitness.reports.record import evidence
 from dpwitness.reports.record.json_schema import schema
 
