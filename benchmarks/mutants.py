@@ -22,8 +22,7 @@ from textwrap import wrap
 
 from dpwitness import PrivacyClaim, audit
 from dpwitness.auditors.errors import DpWitnessError
-from dpwitness.auditors.mutants import mutants_of
-from dpwitness.auditors.mutants.trial import planned
+from dpwitness.auditors.mutants.trial import mutants_of, planned
 from dpwitness.mechanisms.catalogue import CATALOGUE, THEOREMS
 
 HERE = Path(__file__).parent

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from .auditors.arguments import checked
 from .auditors.asked import Neighbours
-from .auditors.mutants import Score, mutants_of
+from .auditors.mutants.trial import Score, mutants_of
 from .auditors.privacy import estimate as estimating
 from .auditors.privacy import planning
 from .auditors.privacy.estimate import EpsilonEstimate

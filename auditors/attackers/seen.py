@@ -18,12 +18,11 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Mechanism
+from ...mechanisms.model import Array, Mechanism, Output
 from ..errors import InvalidArgument
 from ..outputs.features import Feature, path_name
 from ..outputs.outputs import Outputs
@@ -35,14 +34,14 @@ MOST_NUMBERS = 12
 LOW = 16
 
 Bits = Mapping[str, NDArray[np.int64]]
-Beside = Callable[[Any, int], dict[str, Any]]
+Beside = Callable[[Output, int], dict[str, Output]]
 """What stands beside the outputs of a call with size=, as a dict whose "value" they are."""
 
 SAID = ("block", CLIENT)
 """What a client says of itself, by which it is known as one."""
 
 
-def bits_of(values: NDArray[Any]) -> Bits:
+def bits_of(values: Array) -> Bits:
     """What the bits of numbers of shape (n,) show, by name; every array has shape (n,).
 
     For a number odd * 2^k: `last bit` is k, `bits used` how many lie from its first to its last,
@@ -76,10 +75,10 @@ def _trailing(whole: NDArray[np.uint64]) -> NDArray[np.int64]:
     return np.where(whole == 0, 0, np.frexp(lowest.astype(np.float64))[1] - 1).astype(np.int64)
 
 
-def with_bits(raw: object, count: int) -> dict[str, object]:
+def with_bits(raw: Output, count: int) -> dict[str, Output]:
     """What run(database, rng, size=count) returned, with the bits of its numbers beside it."""
     outputs = Outputs.of(raw, count)
-    found: dict[str, Any] = {"value": raw}
+    found: dict[str, Output] = {"value": raw}
     for path in outputs.paths()[:MOST_NUMBERS]:
         column = outputs.column(Feature("value", path))
         if not column.labelled().any():
@@ -91,7 +90,7 @@ def with_bits(raw: object, count: int) -> dict[str, object]:
     return found
 
 
-def with_types(raw: object, count: int) -> dict[str, object]:
+def with_types(raw: Output, count: int) -> dict[str, Output]:
     """What run(database, rng, size=count) returned, with the types of each output beside it."""
     types = Outputs.of(raw, count).types
     assert types is not None
@@ -145,7 +144,7 @@ def through_types(mechanism: Mechanism) -> Mechanism:
     return seen_by("types", mechanism)
 
 
-class _Watched(partial[Any]):
+class _Watched(partial[Output]):
     """A function with what is seen beside its outputs; of a client the copy is one of its own."""
 
     def __copy__(self) -> object:
@@ -174,7 +173,7 @@ def _many(
     return beside(run(database, rng, size=size), size)
 
 
-def _first(found: dict[str, Any]) -> dict[str, object]:
+def _first(found: dict[str, Output]) -> dict[str, object]:
     return {
         key: part[0] if key == "value" or isinstance(part, list) else int(part[0])
         for key, part in found.items()

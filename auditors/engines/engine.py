@@ -7,8 +7,10 @@ are started here or elsewhere; a connection to one is held while draws are made.
 """
 
 import importlib
+import importlib.util
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
@@ -66,7 +68,7 @@ class Book(Protocol):
     def enter(self, event: CountedEvent, block: Block, hits: int) -> None:
         """A block was counted."""
 
-    def recall(self, block: Block) -> list[Any] | None:
+    def recall(self, block: Block) -> list[object] | None:
         """What the calls of this block returned, if that is known."""
 
     def remember(self, block: Block, returned: list[object]) -> None:
@@ -271,12 +273,14 @@ class _Task:
     it has here. What all bundles share is pickled once, and opened once by a worker.
     """
 
-    def __init__(self, parcel: "bytes | str", jobs: Sequence[tuple[int, tuple[Any, ...]]]) -> None:
+    def __init__(
+        self, parcel: "bytes | str", jobs: Sequence[tuple[int, tuple[object, ...]]]
+    ) -> None:
         from cloudpickle import dumps
 
         self._parcel, self._jobs = parcel, dumps(jobs)
 
-    def __call__(self) -> list[tuple[int, Any]]:
+    def __call__(self) -> list[tuple[int, T]]:
         """(place, result) of each job; runs on a worker."""
         from cloudpickle import loads
 
@@ -296,7 +300,7 @@ def _bundle(
 
 
 @contextmanager
-def _parcel(function: Callable[..., Any], *, near: bool) -> Iterator[bytes | str]:
+def _parcel(function: Callable[..., object], *, near: bool) -> Iterator[bytes | str]:
     """A function with all that it holds, pickled; a file of this machine where it is large."""
     from cloudpickle import dumps
 
@@ -327,6 +331,24 @@ def _opened(parcel: bytes | str) -> Callable[..., Any]:
         Path(parcel).read_bytes() if isinstance(parcel, str) else parcel
     )
     return function
+
+
+def send_by_value(run: Callable[..., object]) -> None:
+    """Let workers have functions of a module that they could not import by its name."""
+    from cloudpickle import register_pickle_by_value
+
+    inner = run
+    while hasattr(inner, "func"):
+        inner = inner.func
+    module = sys.modules.get(getattr(inner, "__module__", None) or "")
+    if module is None or module.__name__ == "__main__":
+        return
+    try:
+        found = importlib.util.find_spec(module.__name__)
+    except (ImportError, ValueError):
+        found = None
+    if found is None or found.origin != getattr(module, "__file__", None):
+        register_pickle_by_value(module)
 
 
 def _through_ray(

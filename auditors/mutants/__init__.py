@@ -4,8 +4,3 @@ Read `sources` (the functions a run reaches), `faults` (what can be wrong with t
 is put in and taken out again) and `trial` (a mutant before its claims, in a process of its own, and
 the smallest fault of each kind that is seen).
 """
-
-from .faults import Fault
-from .trial import LADDER, Mutant, Score, mutants_of
-
-__all__ = ["LADDER", "Fault", "Mutant", "Score", "mutants_of"]

@@ -21,8 +21,9 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...mechanisms.model import Mechanism
+from ...mechanisms.model import Mechanism, Output
 from .sources import FunctionSource, Node, Recipe, called, parts, plain
 
 STAND_INS = __name__
@@ -307,7 +308,7 @@ def _plus(step: int, factor: float) -> Change:
 
 def bound_values(run: object) -> dict[str, object]:
     """The values bound to a function: by a partial, as defaults, in its closure."""
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     layers = []
     while isinstance(run, partial):
         layers.append(run.keywords)
@@ -550,7 +551,9 @@ def _remade(mechanism: Mechanism, recipe: Recipe | None) -> Mechanism:
     return replace(mechanism, run=made.run) if isinstance(made, Mechanism) else mechanism
 
 
-def _rebound(run: Any, path: tuple[str, ...], change: Callable[[object], object]) -> Any:
+def _rebound(
+    run: object, path: tuple[str, ...], change: Callable[[object], object]
+) -> Callable[..., Output]:
     name, rest = path[0], path[1:]
     old = bound_values(run)[name]
     new = _rebound(old, rest, change) if rest else change(old)
@@ -567,10 +570,11 @@ def _rebound(run: Any, path: tuple[str, ...], change: Callable[[object], object]
         )
         fresh.__kwdefaults__ = bare.__kwdefaults__
         return _around(run, fresh)
+    assert callable(run)
     return partial(run, **{name: new})
 
 
-def _around(run: object, bare: FunctionType) -> Any:
+def _around(run: object, bare: FunctionType) -> Callable[..., Output]:
     if isinstance(run, partial):
         return partial(_around(run.func, bare), *run.args, **run.keywords)
     return bare
@@ -581,7 +585,7 @@ def unadvanced(rng: object) -> object:
     return deepcopy(rng)
 
 
-def one_for_all(noise: Any, leading: int) -> object:
+def one_for_all(noise: NDArray[np.float64], leading: int) -> object:
     """The first noise of the last axis in the place of all, behind `leading` axes of draws."""
     if np.ndim(noise) <= leading:
         return noise

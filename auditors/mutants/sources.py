@@ -135,9 +135,9 @@ def _inside(path: str, folder: str) -> bool:
     return bool(folder) and os.path.realpath(path).startswith(folder + os.sep)
 
 
-def _bound(one: object) -> list[Any]:
+def _bound(one: object) -> list[object]:
     """The functions that are bound to a function, as arguments or as defaults."""
-    values: list[Any] = []
+    values: list[object] = []
     while isinstance(one, partial):
         values += [*one.args, *one.keywords.values()]
         one = one.func
@@ -147,14 +147,14 @@ def _bound(one: object) -> list[Any]:
     return [value for value in values if callable(value)]
 
 
-def _named(function: FunctionType, node: Node, one: Any, makes: bool) -> list[Any]:
+def _named(function: FunctionType, node: Node, one: object, makes: bool) -> list[object]:
     """What the names in the body stand for, where that can be called or is a module's."""
     code = function.__code__
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     owner = one.__self__ if isinstance(one, MethodType) else one
-    found = []
+    found: list[object] = []
     for part in parts(node, makes=makes):
-        value: Any = None
+        value: object = None
         match part:
             case ast.Name(id=name, ctx=ast.Load()):
                 if name in cells:

@@ -24,7 +24,7 @@ from itertools import zip_longest
 from math import inf
 from select import select
 from time import monotonic
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -76,6 +76,14 @@ PIECE = 1 << 16
 """Bytes read from a pipe at a time."""
 
 
+class Became(TypedDict):
+    """What became of one mutant, by whom it was seen or what went wrong, and who was asked."""
+
+    verdict: str
+    by: str | list[str]
+    asked: NotRequired[list[str]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Court:
     """What judges every mutant of a mechanism: its promises, what they may cost, a pair.
@@ -106,12 +114,12 @@ def label_of(claim: Claim, place: int) -> str:
     return f"{kind} {claim.identifier}" if claim.identifier else f"{kind} claim {place + 1}"
 
 
-def probes(mechanism: Mechanism, court: Court) -> list[Any]:
+def probes(mechanism: Mechanism, court: Court) -> list[Database]:
     """Databases on which a mutant is compared with the original, the worst known ones first.
 
     Raises InvalidArgument if there is none: two functions compared on nothing would seem equal.
     """
-    found: list[Any] = []
+    found: list[Database] = []
     for pair in (court.pair, *court.known):
         if pair is not None:
             found += [pair.database, pair.neighbour]
@@ -161,7 +169,7 @@ def _encoded(worker: Worker, databases: Sequence[object], place: int, sized: boo
 
 def tried(
     mutant: Mechanism, court: Court, databases: Sequence[object], original: Sequence[str]
-) -> dict[str, Any]:
+) -> Became:
     """What became of one mutant: `verdict`, `by` whom it was seen, and who was `asked`."""
     try:
         if outputs_on(mutant, databases, court.timeout) == list(original):
@@ -267,7 +275,7 @@ def _audited(
     )
 
 
-def _theorems(court: Court, draws: int) -> dict[str, Any] | None:
+def _theorems(court: Court, draws: int) -> Became | None:
     """The first of the theorems that turns out otherwise than it should."""
     asked = []
     for theorem in court.theorems:
@@ -347,11 +355,11 @@ class _Trials:
     asked: dict[str, list[int]]
     stopped: bool = False
 
-    def one(self, fault: Fault) -> dict[str, Any]:
+    def one(self, fault: Fault) -> Became:
         if monotonic() > self.end:
             return {"verdict": UNJUDGED, "by": ""}
 
-        def work() -> dict[str, Any]:
+        def work() -> Became:
             try:
                 with planted(fault, self.mechanism, self.recipe) as mutant:
                     return tried(mutant, self.court, self.databases, self.original)
@@ -362,7 +370,7 @@ class _Trials:
                 return {"verdict": RAISES, "by": said, "asked": []}
 
         try:
-            found: dict[str, Any] | None = apart(work, self.limit)
+            found: Became | None = apart(work, self.limit)
         except KeyboardInterrupt:
             # What is known is told; the others count as not tried.
             self.stopped, self.end = True, -inf
@@ -454,9 +462,11 @@ def _all_of(trials: _Trials, fault: Fault, ladder: Sequence[float]) -> list[Muta
         rungs = list(ladder), [1 / rung for rung in ladder]
         return [_climbed(trials, fault, some) for some in rungs]
     result = trials.one(fault)
-    by = result["by"]
-    told = tuple(by if isinstance(by, list) else [by] if by else [])
-    return [Mutant(fault=fault, verdict=result["verdict"], by=told)]
+    return [Mutant(fault=fault, verdict=result["verdict"], by=_told(result["by"]))]
+
+
+def _told(by: str | list[str]) -> tuple[str, ...]:
+    return tuple(by if isinstance(by, list) else [by] if by else [])
 
 
 def planned(mechanism: Mechanism) -> tuple[list[FunctionSource], Recipe | None, list[Fault]]:
@@ -479,16 +489,16 @@ def planned(mechanism: Mechanism) -> tuple[list[FunctionSource], Recipe | None, 
 def _climbed(trials: _Trials, fault: Fault, rungs: list[float]) -> Mutant:
     """The smallest of the sizes that is seen; the largest comes first."""
     first = trials.one(fault.at(rungs[0]))
-    by = first["by"] if isinstance(first["by"], list) else [first["by"]] if first["by"] else []
+    by = _told(first["by"])
     if first["verdict"] != SEEN:
         blind = rungs[0] if first["verdict"] == UNSEEN else None
-        return Mutant(fault=fault.at(rungs[0]), verdict=first["verdict"], by=tuple(by), blind=blind)
+        return Mutant(fault=fault.at(rungs[0]), verdict=first["verdict"], by=by, blind=blind)
     low, high = 0, len(rungs)
     while high - low > 1:
         middle = (low + high) // 2
         found = trials.one(fault.at(rungs[middle]))
         if found["verdict"] == SEEN:
-            low, by = middle, found["by"]
+            low, by = middle, _told(found["by"])
         elif found["verdict"] in (UNSEEN, EQUIVALENT):
             high = middle
         else:
@@ -496,7 +506,7 @@ def _climbed(trials: _Trials, fault: Fault, rungs: list[float]) -> Mutant:
     return Mutant(
         fault=fault.at(rungs[low]),
         verdict=SEEN,
-        by=tuple(by),
+        by=by,
         saw=rungs[low],
         blind=rungs[high] if high < len(rungs) else None,
     )

@@ -11,12 +11,11 @@ for the question.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Pair
+from ...mechanisms.model import Output, Pair
 from ..errors import InvalidArgument
 from ..outputs.outputs import Outputs
 from ..results.results import Verdict
@@ -54,7 +53,7 @@ class Timed:
 
 
 def judge_times(
-    run: Callable[..., Any],
+    run: Callable[..., Output],
     pair: Pair,
     *,
     epsilon: float,

@@ -13,12 +13,12 @@ all of one sample and another in all of the other, as the name of a file does.
 from collections.abc import Hashable
 from dataclasses import dataclass
 from math import ceil, log
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from ...mechanisms.model import Array
 from ..outputs.encoding import canonical
 from ..outputs.features import Feature, path_name
 from ..outputs.outputs import Outputs
@@ -102,7 +102,7 @@ def doubts(first: Outputs, second: Outputs) -> list[Doubt]:
     return found
 
 
-def _columns(outputs: Outputs) -> list[tuple[str, NDArray[Any]]]:
+def _columns(outputs: Outputs) -> list[tuple[str, Array]]:
     """The places that hold a number in every output, and these numbers."""
     found = []
     for path in outputs.paths()[:COLUMNS]:
@@ -160,7 +160,7 @@ def _one_text(first: Outputs, second: Outputs) -> tuple[str, str, str] | None:
     return None
 
 
-def _labels(outputs: Outputs) -> list[tuple[str, NDArray[Any]]]:
+def _labels(outputs: Outputs) -> list[tuple[str, Array]]:
     """The places that hold a label in every output, and its rank among them."""
     found = []
     for path in outputs.paths()[:COLUMNS]:
@@ -196,7 +196,7 @@ def _copied(outputs: Outputs) -> bool:
     return bool((order[ends] - order[begins] >= length).any())
 
 
-def _numbered(outputs: Outputs) -> NDArray[np.integer[Any]]:
+def _numbered(outputs: Outputs) -> NDArray[np.int64]:
     """Each output as a number, equal where the outputs are equal."""
     known: dict[Hashable, int] = {}
     return np.array([known.setdefault(_key(row), len(known)) for row in outputs.rows()])
@@ -229,7 +229,7 @@ def _shared(first: Outputs, second: Outputs) -> tuple[str, int] | None:
     return None
 
 
-def _on_grid(distinct: NDArray[Any]) -> bool:
+def _on_grid(distinct: Array) -> bool:
     """Whether sorted numbers have few digits, are half floats, or lie whole steps apart."""
     span = distinct[-1] - distinct[0]
     if not span > 0 or not np.isfinite(span):

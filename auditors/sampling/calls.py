@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Database, Pair
+from ...mechanisms.model import Database, Output, Pair
 from ..errors import ContractError, InvalidArgument
 from ..outputs.encoding import identity, looks_long, show, stamp, to_json
 from ..outputs.kinds import Raised
@@ -55,7 +55,7 @@ LEAST_BLOCK = 32
 SIDES = ("D", "D'")
 WHOLE = -1
 """Asks for the outputs themselves."""
-Single = Callable[[Any, Stream, int], Any]
+Single = Callable[[Database, Stream, int], Output]
 Ask = Callable[[Outputs, int], Any]
 """What is asked of a block's outputs where they are, with a number that belongs to the block."""
 TOLD = 1 << 20
@@ -74,7 +74,7 @@ class MechanismRaised(ContractError):
     """A call of the mechanism ended in an exception."""
 
 
-def require_signature(run: Callable[..., Any]) -> None:
+def require_signature(run: Callable[..., Output]) -> None:
     """Check that `run` can be called as run(database, rng)."""
     if not callable(run):
         raise InvalidArgument(
@@ -102,7 +102,7 @@ def require_signature(run: Callable[..., Any]) -> None:
         ) from None
 
 
-def accepts_size(run: Callable[..., Any]) -> bool:
+def accepts_size(run: Callable[..., Output]) -> bool:
     """Whether `run` takes the keyword `size`, so that one call can give many draws."""
     try:
         parameters = inspect.signature(run).parameters
@@ -129,7 +129,7 @@ class PairKeys:
     database, as the mechanism works on copies elsewhere.
     """
 
-    known: list[tuple[Any, Any, int]] = field(default_factory=list)
+    known: list[tuple[Database, Database, int]] = field(default_factory=list)
 
     def of(self, pair: Pair) -> int:
         """The number that names the pair."""
@@ -158,19 +158,15 @@ class Calls:
         key: Key,
         first: int,
         size: int,
-        made: list[Any] | None = None,
+        made: list[Output] | None = None,
     ) -> Outputs:
         """Draws `first` .. `first` + `size` - 1, or the block of rows that starts at `first`.
 
         None of them can be changed by the mechanism any more. What single calls returned, and each
         row of a list or an array, is put into `made`, where that is given.
         """
-        kind = ROWS if self.rows else SINGLE
         with guarded(worker, database):
-            if not self.seeded:
-                raw = self._raw(worker, database, Stream(key, kind), first, size, None)
-            else:
-                raw = self._seeded(worker, database, Stream(key, kind), first, size)
+            raw = self.made(worker, database, key, first, size)
         if self.rows:
             if made is not None and isinstance(raw, list | np.ndarray):
                 made += list(raw)
@@ -179,24 +175,32 @@ class Calls:
             made += raw
         return like_rows(worker, self, database, raw) if self.sized else Outputs.of_list(raw)
 
-    def _seeded(
-        self, worker: Worker, database: Database, stream: Stream, first: int, size: int
-    ) -> Any:
-        """The draws, each with global generators of its own where the mechanism uses them."""
-        kind = ROWS if self.rows else SINGLE
+    def made(
+        self,
+        worker: Worker,
+        database: Database,
+        key: Key,
+        first: int,
+        size: int,
+        *,
+        kept: bool = True,
+    ) -> Output:
+        """What the calls return, each with global generators of its own if the mechanism uses them.
 
-        def seed(draw: int) -> None:
-            seed_globals(stream.key, draw, kind)
-
+        If they are `kept` as they are, rows are copied too, and what takes much room is refused.
+        """
+        stream = Stream(key, ROWS if self.rows else SINGLE)
+        if not self.seeded:
+            return self._raw(worker, database, stream, first, size, kept, seeding=False)
         if worker.memory.get("globals"):
-            return self._raw(worker, database, stream, first, size, seed)
+            return self._raw(worker, database, stream, first, size, kept, seeding=True)
         prime_globals()
-        raw = self._raw(worker, database, stream, first, size, None)
+        raw = self._raw(worker, database, stream, first, size, kept, seeding=False)
         if untouched():
             return raw
         # It draws from them: from now on they are put where each draw finds its own.
         worker.memory["globals"] = True
-        return self._raw(worker, database, stream, first, size, seed)
+        return self._raw(worker, database, stream, first, size, kept, seeding=True)
 
     def _raw(
         self,
@@ -205,39 +209,43 @@ class Calls:
         stream: Stream,
         first: int,
         size: int,
-        seed: Callable[[int], None] | None,
-    ) -> Any:
+        kept: bool,
+        *,
+        seeding: bool,
+    ) -> Output:
         if self.rows:
             worker.beat()
-            if seed is not None:
-                seed(first)
+            if seeding:
+                seed_globals(stream.key, first, ROWS)
             made = worker.run(database, stream.at(first), size=size)
+            if not kept:
+                return made
             require_small(made, size)
             return captured(made)
         call = single_call(worker.run, self.sized, self.exceptions)
         beat = worker.beat
-        raw: list[Any] = []
+        raw: list[Output] = []
         keep = raw.append
         for draw in range(first, first + size):
             beat()
-            if seed is not None:
-                seed(draw)
+            if seeding:
+                seed_globals(stream.key, draw, SINGLE)
             value = call(database, stream, draw)
             number = draw - first
-            if not number & (number - 1):
+            if kept and not number & (number - 1):
                 require_small(value)  # of all would take time, and a few tell enough
             keep(value if type(value) in UNCHANGING else captured(value))
         return raw
 
 
-def single_call(run: Callable[..., Any], sized: bool, exceptions: str) -> Single:
+def single_call(run: Callable[..., Output], sized: bool, exceptions: str) -> Single:
     """How one draw is made: (database, stream, number of the draw) to the output.
 
     A mechanism that cannot be called without `size` is called with `size=1`. With exceptions as
     outputs, the type of what a call raises is its output.
     """
 
-    def plain(database: Database, stream: Stream, draw: int) -> Any:
+    def plain(database: Database, stream: Stream, draw: int) -> Output:
         return run(database, stream.at(draw))
 
     def raising(database: Database, stream: Stream, draw: int) -> object:
@@ -246,7 +254,7 @@ def single_call(run: Callable[..., Any], sized: bool, exceptions: str) -> Single
         except Exception as error:  # noqa: BLE001 - an exception is an output here
             return Raised(error)
 
-    def row(database: Database, stream: Stream, draw: int) -> Any:
+    def row(database: Database, stream: Stream, draw: int) -> Output:
         return row_of(run(database, stream.at(draw), size=1))
 
     def either(database: Database, stream: Stream, draw: int) -> object:
@@ -265,7 +273,7 @@ def single_call(run: Callable[..., Any], sized: bool, exceptions: str) -> Single
     return either if inspect.signature(run).parameters["size"].default is None else row
 
 
-def row_of(made: Any) -> Any:
+def row_of(made: Output) -> Output:
     """The one row of what a call with `size=1` returned."""
     if isinstance(made, tuple):
         parts = map(row_of, made)
@@ -283,7 +291,7 @@ def row_of(made: Any) -> Any:
     return made[0]
 
 
-def like_rows(worker: Worker, calls: Calls, database: Database, singles: list[Any]) -> Outputs:
+def like_rows(worker: Worker, calls: Calls, database: Database, singles: list[Output]) -> Outputs:
     """Single answers as an array would hold them, where the rows of a call are such an array.
 
     `rng.laplace()` is a float and a row of `rng.laplace(size=2)` a numpy.float64: the way of the
@@ -396,9 +404,34 @@ class Drawn:
     answer: Any
     inside: NDArray[np.uint8] | None
     first: Outputs | None
-    returned: Any
+    returned: list[object] | None
     digests: tuple[bytes, ...] = ()
     """In place of `first`, where outputs are wide: of each of them, or of all rows of one call."""
+
+    @classmethod
+    def of(
+        cls,
+        outputs: Outputs,
+        event: CountedEvent | None,
+        ask: Ask | None,
+        part: int | None,
+        first: int,
+        *,
+        pace: float,
+        returned: list[object] | None,
+        digests: tuple[bytes, ...],
+    ) -> "Drawn":
+        """What came of a block with these outputs; of wide ones the digests are at hand."""
+        inside = None if event is None else event.contains(outputs)
+        return cls(
+            pace=pace,
+            hits=0 if inside is None else int(np.count_nonzero(inside)),
+            answer=None if part is None else answered(ask, outputs, part),
+            inside=None if inside is None else np.packbits(inside),
+            first=outputs[: room(outputs, first)] if first and not digests else None,
+            returned=returned,
+            digests=digests,
+        )
 
 
 def draw_blocks(
@@ -421,26 +454,25 @@ def draw_blocks(
     found = []
     for block, part, first in jobs:
         telling = part is not None and (returned == 0 if calls.rows else returned < inf)
-        made: list[Any] | None = [] if telling or (first and not calls.rows) else None
+        made: list[Output] | None = [] if telling or (first and not calls.rows) else None
         started = monotonic()
         outputs = calls.outputs(
             worker, databases[block.side], block.key, block.first, block.size, made
         )
         worker.beat()  # what follows is our own, and no call that takes long
         seconds = monotonic() - started
-        inside = None if event is None else event.contains(outputs)
-        wide = bool(first) and len(outputs.paths()) > NARROW
         light = outputs.width * block.size <= TOLD
+        wide = bool(first) and len(outputs.paths()) > NARROW
+        told = telling and made and light and seconds >= returned
         found.append(
-            Drawn(
+            Drawn.of(
+                outputs,
+                event,
+                ask,
+                part,
+                first,
                 pace=seconds / block.size,
-                hits=0 if inside is None else int(np.count_nonzero(inside)),
-                answer=None if part is None else answered(ask, outputs, part),
-                inside=None if inside is None else np.packbits(inside),
-                first=outputs[: room(outputs, first)] if first and not wide else None,
-                returned=_plain(made)
-                if telling and made and light and seconds >= returned
-                else None,
+                returned=_plain(made) if told and made else None,
                 digests=digests(outputs, None if calls.rows else made, first) if wide else (),
             )
         )
@@ -479,11 +511,12 @@ def require_untouched_numpy() -> None:
             )
 
 
-def _plain(made: list[Any]) -> Any:
+def _plain(made: list[Output]) -> list[object] | None:
     try:
-        return to_json(made)
+        found = to_json(made)
     except Exception:  # noqa: BLE001 - what JSON cannot hold is drawn again
         return None
+    return found if isinstance(found, list) else None
 
 
 def answered(ask: Ask | None, outputs: Outputs, part: int) -> Any:

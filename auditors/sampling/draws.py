@@ -12,11 +12,10 @@ from hashlib import blake2b
 from itertools import pairwise
 from math import log
 from time import monotonic
-from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Array, Database, Histogram, Mechanism, Pair, Rows, Value
+from ...mechanisms.model import Array, Database, Histogram, Mechanism, Output, Pair, Rows, Value
 from ..bounds.one_law import Dispersion
 from ..databases.domains import universe
 from ..databases.neighbours import pair_source
@@ -27,15 +26,10 @@ from ..workers.anew import require_enough, require_same_anew
 from ..workers.children import aside
 from ..workers.door import Copies, pickled
 from ..workers.streams import (
-    ROWS,
-    SINGLE,
-    prime_globals,
-    seed_globals,
     seedable,
-    untouched,
 )
 from ..workers.wire import packed
-from .calls import BLOCK, LEAST_BLOCK, Calls, accepts_size, guarded, single_call
+from .calls import BLOCK, LEAST_BLOCK, Calls, accepts_size, guarded
 from .gate import (
     ALLOWED,
     CAUSES,
@@ -50,7 +44,6 @@ from .gate import (
     alone_for,
     require_inside,
 )  # fmt: skip
-from .kept import captured
 from .unseeded import CLUMPS, PIECES, copies_generator
 
 ROOM = 1 << 26
@@ -86,7 +79,7 @@ class Draws:
     are compared on the same database. `trust_rows` is explained at `Sampler`.
     """
 
-    run: Callable[..., Any]
+    run: Callable[..., Output]
     seed: int
     seeded: bool = True
     limit: float = 60.0
@@ -221,10 +214,10 @@ class Draws:
             made_again = size if rows else wanted
             asked.append((pickled(database), key, start, made_again, rows, wanted))
             before.append(first[:wanted])
-        again = self.door.fresh(remade, (), asked, PART * counted.seconds, lone)
-        for one, two, (_, _, start, *_) in zip(before, again, asked, strict=False):
+        again, alone = self.door.fresh(remade, (), asked, PART * counted.seconds, lone)
+        for one, two, (_, _, start, *_) in zip(before, again, asked, strict=True):
             _require_same(one, two, start)
-        for place, number, made_alone, among in again[len(asked) :]:
+        for place, number, made_alone, among in alone:
             _require_same(among, made_alone, asked[place][2] + number)
         if lone:
             seconds = max(PART * counted.seconds, ALLOWED)
@@ -257,35 +250,9 @@ def array_block(
     seeded: bool,
 ) -> Array:
     """`size` outputs from number `start` on as an array; runs where the mechanism runs."""
-    kind, sized = ROWS if rows else SINGLE, accepts_size(worker.run)
-
-    def draw(seed: bool) -> Any:
-        stream, database = Stream(key, kind), databases[0]
-        if rows:
-            worker.beat()
-            if seed:
-                seed_globals(key, start, kind)
-            return np.array(worker.run(database, stream.at(start), size=size))
-        call = single_call(worker.run, sized, "error")
-        made = []
-        for number in range(start, start + size):
-            worker.beat()
-            if seed:
-                seed_globals(key, number, kind)
-            made.append(captured(call(database, stream, number)))
-        return np.asarray(made)
-
+    calls = Calls(rows, accepts_size(worker.run), seeded, "error")
     with guarded(worker, databases[0]):
-        if not seeded:
-            found = draw(False)
-        elif worker.memory.get("globals"):
-            found = draw(True)
-        else:
-            prime_globals()
-            found = draw(False)
-            if not untouched():
-                worker.memory["globals"] = True
-                found = draw(True)
+        found = np.array(calls.made(worker, databases[0], key, start, size, kept=False))
     if found.shape[:1] != (size,):
         raise ContractError(
             f"the mechanism was asked for size={size} and returned an array of shape "
@@ -296,16 +263,16 @@ def array_block(
 
 def remade(
     worker: Worker,
-    _: Sequence[Any],
+    _: Sequence[Database],
     asked: Sequence[tuple[bytes, Key, int, int, bool, int]],
     seconds: float,
     most: int,
-) -> list[object]:
+) -> tuple[list[Array], list[tuple[int, int, Array, Array]]]:
     """The same draws in a random order, each from a fresh copy of its database.
 
     The last of each entry is how many of rows that are made together are wanted.
-    (place, number, output, the same made among others) of those that were made alone follow, `most`
-    of them.
+    (place, number, output, the same made among others) of those that were made alone come second,
+    `most` of them.
     """
     order = [
         (place, number)
@@ -313,12 +280,11 @@ def remade(
         for number in ([0] if rows else range(size))
     ]
     random.Random(repr([key for _, key, *_ in asked])).shuffle(order)
-    found: list[list[Any]] = [[None] * (1 if rows else size) for *_, size, rows, _ in asked]
     worker.memory["globals"] = True
     held: list[Stream] = []
     databases = Copies([encoded for encoded, *_ in asked])
 
-    def again(place: int, number: int, *, new: bool = True) -> Any:
+    def again(place: int, number: int, *, new: bool = True) -> Array:
         _, key, start, size, rows, wanted = asked[place]
         if len(held) < COPIED:
             # A generator that is freed leaves its address to the next.
@@ -328,12 +294,12 @@ def remade(
         made = array_block(worker, [database], key, start + number, size, rows, True)
         return made[:wanted].copy()
 
-    def twice(place: int, number: int) -> object:
+    def twice(place: int, number: int) -> Array:
         known, one = seedable(), again(place, number, new=False)
         # The call may have imported another generator, which is seeded for the next.
         return one if seedable() == known else again(place, number)
 
-    lone: list[Any] = []
+    lone: list[tuple[int, int, Array]] = []
     alone = most > 0 and worker.alone
     singles = [(place, number) for place, number in order if alone and not asked[place][4]]
     begun = monotonic()
@@ -342,20 +308,17 @@ def remade(
             break
         databases.of(place, new=False)  # each process has it as it is now, before any call
         lone.append((place, number, aside(partial(twice, place, number))))
-    among: dict[tuple[int, int], Any] = {}
-    for place, number in order:
-        one = among[place, number] = again(place, number)
-        found[place][number] = one if asked[place][4] else one[0]
+    among = {(place, number): again(place, number) for place, number in order}
     made = [
-        parts[0] if rows else np.asarray(parts)
-        for parts, (*_, rows, _) in zip(found, asked, strict=True)
+        among[place, 0] if rows else np.asarray([among[place, n][0] for n in range(size)])
+        for place, (*_, size, rows, _) in enumerate(asked)
     ]
-    return [*made, *((place, number, one, among[place, number]) for place, number, one in lone)]
+    return made, [(place, number, one, among[place, number]) for place, number, one in lone]
 
 
 def anew(
     worker: Worker,
-    _: Sequence[Any],
+    _: Sequence[Database],
     asked: Sequence[tuple[bytes, Key, int, int, bool, int]],
     process: int,
 ) -> list[tuple[bytes, str]]:

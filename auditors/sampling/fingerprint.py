@@ -24,7 +24,7 @@ import importlib.util
 import inspect
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from functools import lru_cache, partial
@@ -52,7 +52,7 @@ class _UnknownError(Exception):
     """Something whose value cannot be told by its source."""
 
 
-def fingerprint(run: Any) -> str:
+def fingerprint(run: object) -> str:
     """The hash of what `run` is made of, 32 hex digits; empty where it cannot be told.
 
     It is empty for code without a source file and for bound values that have no plain form: the
@@ -71,11 +71,11 @@ def fingerprint(run: Any) -> str:
     return digest.hexdigest()
 
 
-def _said(value: Any, modules: Reached, depth: int) -> Iterator[str]:
+def _said(value: object, modules: Reached, depth: int) -> Iterator[str]:
     """What a callable or a bound value is, in lines; names the modules of its code."""
     if depth > DEEPEST:
         raise _UnknownError
-    inner = [value]
+    inner: list[object] = [value]
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, Enum)):
         yield f"{type(value).__name__} {value!r}"
         return
@@ -98,7 +98,7 @@ def _said(value: Any, modules: Reached, depth: int) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         inner = list(value)
     elif isinstance(value, (set, frozenset)):
-        inner = sorted(map(repr, value))
+        inner = [*sorted(map(repr, value))]
     elif not isinstance(value, type):
         inner = list(_of_object(value, modules))
     yield f"{type(value).__name__} {len(inner)}"
@@ -106,7 +106,7 @@ def _said(value: Any, modules: Reached, depth: int) -> Iterator[str]:
         yield from _said(item, modules, depth + 1)
 
 
-def _name(value: Any, modules: Reached) -> str:
+def _name(value: object, modules: Reached) -> str:
     name = getattr(value, "__module__", None) or ""
     if isinstance(value, (type, ModuleType)):
         module = isinstance(value, ModuleType)
@@ -142,7 +142,7 @@ def _lines(code: CodeType) -> Iterator[str]:
         yield f"places {places} {code.co_code.hex()} {code.co_consts!r}"
 
 
-def _of_object(value: Any, modules: Reached) -> Iterator[object]:
+def _of_object(value: object, modules: Reached) -> Iterator[object]:
     _reach(modules, type(value).__module__, type(value))
     yield f"{type(value).__module__.rpartition('.')[2]}.{type(value).__qualname__}"
     if dataclasses.is_dataclass(value):
@@ -155,7 +155,7 @@ def _of_object(value: Any, modules: Reached) -> Iterator[object]:
         raise _UnknownError
 
 
-def _is_strategy(value: Any) -> bool:
+def _is_strategy(value: object) -> bool:
     loaded = sys.modules.get("hypothesis.strategies")
     return loaded is not None and isinstance(value, loaded.SearchStrategy)
 
@@ -366,7 +366,7 @@ def _imported(source: bytes, package: str) -> Iterator[str]:
                 yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def _statements(body: list[Any]) -> Iterator[ast.AST]:
+def _statements(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
     """All statements but those for type checkers only, which never run.
 
     An import is a statement, so expressions need not be walked through.

@@ -27,12 +27,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, exp, log, log1p
 from time import monotonic
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Database, Pair
+from ...mechanisms.model import Database, Output, Pair
 from ..errors import ContractError, UsesOutside
 from ..outputs.encoding import show, told
 from ..outputs.outputs import CountedEvent, Outputs
@@ -150,6 +149,11 @@ class RemadeCall:
         drawn = replace(drawn, first=first, digests=drawn.digests[:count])
         return cls(made.calls, made.event, made.block, count, drawn)
 
+    def single(self, draw: int) -> "RemadeCall":
+        """One of its draws, by itself."""
+        block = self.block._replace(first=self.block.first + draw)
+        return replace(self, block=block, count=1)
+
     @property
     def wide(self) -> bool:
         """Whether outputs are compared by digests: nowhere are thousands of them held."""
@@ -262,7 +266,7 @@ class Deciding:
             require_same_anew(found)
             self._enough(found, lone, importing)
 
-    def _enough(self, found: Sequence[Any], wanted: int, importing: float) -> None:
+    def _enough(self, found: Sequence[object], wanted: int, importing: float) -> None:
         if self.judged:
             require_enough(found, wanted, importing)
 
@@ -301,44 +305,40 @@ def _chosen(
     chosen: list[tuple[Made, int]] = []
     for side in sorted({made.block.side for made in entered}):
         own = [made for made in entered if made.block.side == side]
-        left = most
-        rest: list[Made] = []
+        left, rest = most, list[Made]()
         if every:
             # What was counted last comes first: it is what refutes.
             own.sort(key=lambda made: made.event is not entered[-1].event)
         elif len(own) > 1:
             # State may show in the first draws alone, or in the last: half of them each.
             last = own.pop()
-            count = last.block.size if _whole(last) else min(most // 2, last.block.size)
-            chosen.append((last, count))
-            left -= count
+            chosen.append(_first_of(last, most // 2))
+            left -= chosen[-1][1]
         for made in own:
             if left > 0:
-                count = made.block.size if _whole(made) else min(left, made.block.size)
-                chosen.append((made, count))
-                left -= count
+                chosen.append(_first_of(made, left))
+                left -= chosen[-1][1]
             else:
                 rest.append(made)
         if every and rest:
-            order = random.Random(repr(own[0].block)).sample(rest, len(rest))
             left = most
-            for made in order:
+            for made in random.Random(repr(own[0].block)).sample(rest, len(rest)):
                 if left <= 0:
                     break
-                count = made.block.size if _whole(made) else min(left, made.block.size)
-                chosen.append((made, count))
-                left -= count
+                chosen.append(_first_of(made, left))
+                left -= chosen[-1][1]
     return chosen
 
 
-def _whole(made: Made) -> bool:
-    """Whether a block can be made again as a whole only."""
-    return made.calls.rows or made.unseen
+def _first_of(made: Made, most: int) -> tuple[Made, int]:
+    """A block with how many of its draws are made again: all if it can be only as a whole."""
+    whole = made.calls.rows or made.unseen
+    return made, made.block.size if whole else min(most, made.block.size)
 
 
 def remake(
     worker: Worker,
-    _: Sequence[Any],
+    _: Sequence[Database],
     encoded: Sequence[bytes],
     asked: Sequence[RemadeCall],
     seconds: float,
@@ -359,18 +359,13 @@ def remake(
         if one.wide:
             _require_same_digests(one, made)
             continue
-        outputs = (
-            Outputs.of(made[0], one.block.size)[: one.count]
-            if one.calls.rows
-            else _as_drawn(worker, one.calls, encoded[one.block.side], made)
-        )
-        _require_same(one, outputs)
+        _require_same(one, _as_drawn(worker, one, encoded, made)[: one.count])
     for place, draw, alone in apart:
         one = asked[place]
         if one.wide:
             _require_same_digests(one, [alone], draw)
             continue
-        among = _as_drawn(worker, one.calls, encoded[one.block.side], [found[place][draw]])
+        among = _as_drawn(worker, one, encoded, [found[place][draw]])
         if packed(alone.node) != packed(among.node):
             _compare(one, [draw], among.rows(), alone.rows())
 
@@ -387,7 +382,7 @@ def _order(asked: Sequence[RemadeCall]) -> list[tuple[int, int]]:
 
 
 def anew(
-    worker: Worker, _: Sequence[Any], encoded: Sequence[bytes], asked: Sequence[RemadeCall],
+    worker: Worker, _: Sequence[Database], encoded: Sequence[bytes], asked: Sequence[RemadeCall],
     process: int,
 ) -> list[tuple[bytes, str, bool]]:  # fmt: skip
     """A few draws a side, every other process in the opposite order: see `require_same_anew`.
@@ -402,52 +397,41 @@ def anew(
         some += own or rows[:1]
     order = some[::-1] if process % 2 else some
     found = _reseeded(worker, encoded, asked, order)
-    made: list[tuple[bytes, str, bool]] = []
-    for place, draw in some:
-        one, value = asked[place], found[place][draw]
-        if one.wide:
-            made.append((packed(value), "one output", value[0] == one.drawn.digests[draw]))
-            continue
-        outputs = (
-            Outputs.of(value, one.block.size)
-            if one.calls.rows
-            else _as_drawn(worker, one.calls, encoded[one.block.side], [value])
-        )
-        same = not one.calls.rows and _otherwise(one, draw, outputs) == ()
-        made.append((packed(outputs.node), show(_shown(outputs.rows()[0])), same))
-    return made
+    compared = (_compared(worker, encoded, asked[p], draw, found[p][draw]) for p, draw in some)
+    return [(made, shown, words == ()) for made, shown, words in compared]
 
 
 def alone_anew(
-    worker: Worker, _: Sequence[Any], encoded: Sequence[bytes], asked: Sequence[RemadeCall],
+    worker: Worker, _: Sequence[Database], encoded: Sequence[bytes], asked: Sequence[RemadeCall],
     picked: Sequence[tuple[int, int]], process: int,
 ) -> tuple[bytes, str, str]:  # fmt: skip
     """One draw alone, as `anew`, and what is to be said if it is not as it was counted."""
     place, draw = picked[process]
     one = asked[place]
-    single = replace(one, block=one.block._replace(first=one.block.first + draw), count=1)
-    ((value,),) = _reseeded(worker, encoded, [single], [(0, 0)])
-    words: tuple[str, ...] | None
-    if one.wide:
-        made, shown = packed(value), "one output"
-        same = value[0] == one.drawn.digests[draw]
-        words = () if same else ("it gave one output", "it gave another")
-    else:
-        outputs = _as_drawn(worker, one.calls, encoded[one.block.side], [value])
-        made, shown = packed(outputs.node), show(_shown(outputs.rows()[0]))
-        words = _otherwise(one, draw, outputs)
+    ((value,),) = _reseeded(worker, encoded, [one.single(draw)], [(0, 0)])
+    made, shown, words = _compared(worker, encoded, one, draw, value)
     if not words:
         return made, shown, ""
     number, side = one.block.first + draw, SIDES[one.block.side % 2]
-    return (
-        made,
-        shown,
-        (
-            f"one and the same draw came out in two ways: in draw {number:,} of {side}, {words[0]} "
-            f"when it was counted, and {words[1]} when it was made alone in a process that imports "
-            "the mechanism's modules anew"
-        ),
+    said = (
+        f"one and the same draw came out in two ways: in draw {number:,} of {side}, {words[0]} "
+        f"when it was counted, and {words[1]} when it was made alone in a process that imports "
+        "the mechanism's modules anew"
     )
+    return made, shown, said
+
+
+def _compared(
+    worker: Worker, encoded: Sequence[bytes], one: RemadeCall, draw: int, value: Output
+) -> tuple[bytes, str, tuple[str, ...] | None]:
+    """Bytes and words of a draw that was made anew, and how it differs: see `_otherwise`."""
+    if one.wide:
+        same = value[0] == one.drawn.digests[draw]
+        words = () if same else ("it gave one output", "it gave another")
+        return packed(value), "one output", words
+    outputs = _as_drawn(worker, one, encoded, [value])
+    unlike = None if one.calls.rows else _otherwise(one, draw, outputs)
+    return packed(outputs.node), show(_shown(outputs.rows()[0])), unlike
 
 
 def _otherwise(one: RemadeCall, draw: int, made: Outputs) -> tuple[str, ...] | None:
@@ -475,7 +459,7 @@ def _reseeded(
     asked: Sequence[RemadeCall],
     order: Sequence[tuple[int, int]],
     held: Copies | None = None,
-) -> list[list[Any]]:
+) -> list[list[Output]]:
     """As `_remade`, with global generators seeded, those too that a call imports."""
     known = seedable()
     found = _remade(worker, encoded, asked, order, seeding=True, held=held)
@@ -484,12 +468,17 @@ def _reseeded(
     return found
 
 
-def _as_drawn(worker: Worker, calls: Calls, encoded: bytes, found: list[Any]) -> Outputs:
-    if not calls.sized:
+def _as_drawn(
+    worker: Worker, one: RemadeCall, encoded: Sequence[bytes], found: list[Output]
+) -> Outputs:
+    """What the calls of a block returned, as a block of draws is read."""
+    if one.calls.rows:
+        return Outputs.of(found[0], one.block.size)
+    if not one.calls.sized:
         return Outputs.of_list(found)
     # The database is for the one call that shows what rows are.
-    database = None if "couple" in worker.memory else copied(encoded)
-    return like_rows(worker, calls, database, found)
+    database = None if "couple" in worker.memory else copied(encoded[one.block.side])
+    return like_rows(worker, one.calls, database, found)
 
 
 def _lone(
@@ -498,9 +487,9 @@ def _lone(
     asked: Sequence[RemadeCall],
     seconds: float,
     most: int,
-) -> list[tuple[int, int, Any]]:
+) -> list[tuple[int, int, Output]]:
     """Single draws, each in a copy of this process, in which the mechanism was never called."""
-    made: list[tuple[int, int, Any]] = []
+    made: list[tuple[int, int, Output]] = []
     # Each process has these as they are now, before any call.
     databases = Copies(encoded)
     for side in {one.block.side for one in asked}:
@@ -509,14 +498,13 @@ def _lone(
     for place, draw in _picked(asked, most):
         if len(made) >= 2 * FEWEST and monotonic() - begun > seconds:
             break
-        block = asked[place].block
-        one = replace(asked[place], block=block._replace(first=block.first + draw), count=1)
+        one = asked[place].single(draw)
 
-        def alone(one: RemadeCall = one) -> Any:
+        def alone(one: RemadeCall = one) -> Output:
             ((found,),) = _reseeded(worker, encoded, [one], [(0, 0)], databases)
             if one.wide:
                 return found
-            return _as_drawn(worker, one.calls, encoded[one.block.side], [found])
+            return _as_drawn(worker, one, encoded, [found])
 
         made.append((place, draw, aside(alone)))
     return made
@@ -573,13 +561,13 @@ def _remade(
     *,
     seeding: bool,
     held: Copies | None = None,
-) -> list[list[Any]]:
+) -> list[list[Output]]:
     """What the calls return, by block and in the order of its draws.
 
     Of wide outputs (the digest of what a call returns, which of it is in the event). `held` are
     copies to use, of a process that ends with the first call.
     """
-    found: list[list[Any]] = [[None] * (1 if one.calls.rows else one.count) for one in asked]
+    found: list[list[Output]] = [[None] * (1 if one.calls.rows else one.count) for one in asked]
     copies = Copies(encoded) if held is None else held
     streams: dict[int, Stream] = {}
     run, beat = worker.run, worker.beat
@@ -609,11 +597,7 @@ def _remade(
         if number < COPIED and not calls.rows:
             _require_faithful(value, kept)
         if one.wide:
-            outputs = (
-                Outputs.of(kept, block.size)
-                if calls.rows
-                else _as_drawn(worker, calls, encoded[side], [kept])
-            )
+            outputs = _as_drawn(worker, one, encoded, [kept])
             inside = () if one.event is None else one.event.contains(outputs).tolist()
             kept = digest_of_rows(outputs) if calls.rows else digest(kept), tuple(inside)
         found[place][draw] = kept
@@ -650,7 +634,7 @@ def _of_event(one: RemadeCall, was: bool) -> tuple[str, str]:
     return words if was else (words[1], words[0])
 
 
-def _require_faithful(value: Any, kept: Any) -> None:
+def _require_faithful(value: Output, kept: Output) -> None:
     """What is compared is a copy of what was returned, and a class may copy itself otherwise."""
     if type(value) in UNCHANGING:
         return
@@ -695,7 +679,7 @@ def _require_sum(one: RemadeCall, again: Outputs) -> None:
 
 
 def _compare(
-    one: RemadeCall, draws: Sequence[int], before: Sequence[Any], after: Sequence[Any]
+    one: RemadeCall, draws: Sequence[int], before: Sequence[object], after: Sequence[object]
 ) -> None:
     for draw, was, now in zip(draws, before, after, strict=True):
         if told(was) != told(now):
@@ -703,7 +687,7 @@ def _compare(
             raise _differs(one, draw, f"it gave {first}", f"it gave {second}")
 
 
-def _shown(row: Any) -> Any:
+def _shown(row: object) -> object:
     """A row of outputs without the names of its types."""
     if type(row) is tuple and len(row) == 2 and isinstance(row[0], str):
         row = row[1]

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...mechanisms.model import Pair, PrivacyClaim
+from ...mechanisms.model import Array, Output, Pair, PrivacyClaim
 from ..errors import ContractError
 from ..outputs.encoding import stamp, to_json, told
 from ..outputs.kinds import Raised, kind_of
@@ -61,7 +61,7 @@ Stream = tuple[str, int]
 """The stage and the chunk."""
 
 
-def require_small(value: Any, rows: int = 1) -> None:
+def require_small(value: Output, rows: int = 1) -> None:
     """Raise ContractError where `rows` outputs take more than `LARGEST` bytes each.
 
     Only what plain types hold is counted, so that no code of the mechanism runs.
@@ -74,7 +74,7 @@ def require_small(value: Any, rows: int = 1) -> None:
         )
 
 
-def _extent(value: Any, most: int) -> int:
+def _extent(value: Output, most: int) -> int:
     """Bytes that a value takes, about; where there are more than `most`, some number above it."""
     found, left = 0, [value]
     while left and found <= most:
@@ -94,7 +94,7 @@ def _extent(value: Any, most: int) -> int:
     return found
 
 
-def captured(value: Any) -> object:
+def captured(value: Output) -> Output:
     """A copy of an output that nobody else can change; the value itself where nobody can.
 
     Types are kept exactly. Raises ContractError for what cannot be copied: a generator, a lock, a
@@ -111,7 +111,7 @@ def captured(value: Any) -> object:
         ) from None
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: Output) -> Output:
     kind = type(value)
     if kind in UNCHANGING:
         return value
@@ -119,11 +119,11 @@ def _copied(value: Any) -> Any:
     return copier(value) if copier else _deep(value)
 
 
-def _array(value: Any) -> Any:
+def _array(value: Array) -> Array:
     return copy.deepcopy(value) if value.dtype.hasobject else value.copy()
 
 
-def _dict(value: Any) -> object:
+def _dict(value: dict[object, object]) -> dict[object, object]:
     # Mostly plain values under plain keys, which need no look at each.
     if UNCHANGING.issuperset(map(type, value)):
         if UNCHANGING.issuperset(map(type, value.values())):
@@ -132,12 +132,12 @@ def _dict(value: Any) -> object:
     return {_copied(key): _copied(item) for key, item in value.items()}
 
 
-def _list(value: Any) -> object:
+def _list(value: list[object]) -> list[object]:
     plain = UNCHANGING.issuperset(map(type, value))
     return value.copy() if plain else [_copied(item) for item in value]
 
 
-def _tuple(value: Any) -> object:
+def _tuple(value: tuple[object, ...]) -> tuple[object, ...]:
     plain = UNCHANGING.issuperset(map(type, value))
     return value if plain else tuple([_copied(item) for item in value])
 
@@ -147,7 +147,7 @@ _COPIERS: dict[type, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-def _deep(value: Any) -> object:
+def _deep(value: Output) -> Output:
     if isinstance(value, (Enum, type)):
         return value
     kind = kind_of(type(value))
@@ -161,7 +161,7 @@ def _deep(value: Any) -> object:
         return _with_views(value)
 
 
-def _with_views(value: Any) -> object:
+def _with_views(value: Output) -> Output:
     """A deep copy of what holds views of others' values, which cannot be pickled and so not copied.
 
     In the copy each is a view of values of its own.
@@ -185,15 +185,15 @@ def _with_views(value: Any) -> object:
         ) from error
 
 
-def _keys(kind: Any, keys: list[Any]) -> object:
+def _keys(kind: type[dict[object, object]], keys: list[object]) -> object:
     return kind.fromkeys(keys).keys()
 
 
-def _values(kind: Any, values: list[Any]) -> Any:
+def _values(kind: type[dict[int, object]], values: list[object]) -> object:
     return kind(enumerate(values)).values()
 
 
-def _items(kind: Any, items: list[Any]) -> object:
+def _items(kind: type[dict[object, object]], items: list[tuple[object, object]]) -> object:
     return kind(items).items()
 
 
@@ -210,7 +210,7 @@ _VIEWS: dict[type, Callable[[Any], Any]] = {
 """How a view is made again, as a pickler has it: a function and its arguments."""
 
 
-def bare(value: Any) -> Any:
+def bare(value: Output) -> Output:
     """A single answer as a row would be: an array without axes is the number it holds."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return value[()]
@@ -221,7 +221,7 @@ def bare(value: Any) -> Any:
     return value
 
 
-def digest(value: Any) -> bytes:
+def digest(value: Output) -> bytes:
     """16 bytes that are equal where two outputs are, as far as outputs are compared."""
     plain = type(value) is np.ndarray and not value.dtype.hasobject
     data = stamp(value) if plain else told(Outputs.of_list([value]).rows()[0])
@@ -234,7 +234,7 @@ def digest_of_rows(outputs: Outputs) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
 
-def digests(outputs: Outputs, made: list[Any] | None, first: int) -> tuple[bytes, ...]:
+def digests(outputs: Outputs, made: list[Output] | None, first: int) -> tuple[bytes, ...]:
     """Those of the first outputs of a block, or of all rows of one call if `made` is None."""
     if made is None:
         return (digest_of_rows(outputs),)
@@ -274,7 +274,7 @@ class KeptLines:
                 last = block.first + block.size
                 self.planned[stream] = max(self.planned.get(stream, 0), last)
 
-    def enter(self, pair: Pair, block: Block, returned: Any) -> None:
+    def enter(self, pair: Pair, block: Block, returned: object) -> None:
         """What single calls returned, as plain data."""
         if pair is not self.pair or not isinstance(returned, list) or self.size > MOST:
             return

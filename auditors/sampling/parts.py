@@ -64,7 +64,7 @@ class ClaimPart:
             self._refuse(f"a {self.returns.__name__}", _shown(found))
         return found
 
-    def number(self, *arguments: Any) -> float:
+    def number(self, *arguments: object) -> float:
         """The number that the function returns, NaN for NaN; else InvalidArgument."""
         found = self._called(arguments)
         if found is not None and not isinstance(found, str) and np.ndim(found) == 0:
@@ -72,7 +72,7 @@ class ClaimPart:
                 return float(found)
         self._refuse("a number", f"{_shown(found)} from {_given(arguments)}")
 
-    def _called(self, arguments: Sequence[Any]) -> Any:
+    def _called(self, arguments: Sequence[object]) -> Any:
         advice = f"it was called with {_given(arguments)}"
         return called(self.whose, self.name, self.function, *arguments, advice=advice)
 
@@ -90,7 +90,7 @@ class ClaimPart:
             self._require_apart(others, outputs, values)
         return values
 
-    def _asked(self, others: Sequence[Any], outputs: Any) -> Floats:
+    def _asked(self, others: Sequence[object], outputs: Any) -> Floats:
         number = len(outputs)
         wanted = f"it is given {number:,} outputs in one array"
         if isinstance(outputs, np.ndarray):
@@ -108,7 +108,7 @@ class ClaimPart:
             self._refuse("", f"{shape}: {wanted}; {hint}")
         return values
 
-    def _require_apart(self, others: Sequence[Any], outputs: Array, values: Floats) -> None:
+    def _require_apart(self, others: Sequence[object], outputs: Array, values: Floats) -> None:
         """Of what is returned for many outputs each number must be that of its own output."""
         places = sorted({0, len(values) // 2, len(values) - 1})
         alone = [self._asked(others, outputs[one : one + 1])[0] for one in places]
@@ -181,9 +181,9 @@ def called(
     whose: str,
     name: str,
     function: Callable[..., T],
-    *arguments: Any,
+    *arguments: object,
     advice: str = "",
-    by: Callable[..., Any] | None = None,
+    by: Callable[..., object] | None = None,
 ) -> T:
     """What a function of the user's returns; InvalidArgument with its place where it raises.
 
@@ -209,7 +209,7 @@ def told(whose: str, name: str, place: str = "") -> str:
     return f"{whose}: {name}" + (f" ({place})" if place else "")
 
 
-def place_of(function: Any) -> str:
+def place_of(function: Callable[..., object]) -> str:
     """File and line where a function is defined; empty for one that is not written in Python."""
     while isinstance(function, partial | ClaimPart):
         function = function.func if isinstance(function, partial) else function.function
@@ -220,7 +220,7 @@ def place_of(function: Any) -> str:
     return "" if code is None else f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
 
 
-def _callable(kind: Any) -> bool:
+def _callable(kind: object) -> bool:
     return get_origin(kind) is get_origin(Callable[[], Any])
 
 
@@ -232,11 +232,11 @@ def _finite(output: Output) -> bool:
         return False
 
 
-def _given(arguments: Sequence[Any]) -> str:
+def _given(arguments: Sequence[object]) -> str:
     return ", ".join(map(_shown, arguments)) or "nothing"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = f"a {type(value).__name__}"
     with suppress(Exception):  # a user's object may refuse to be shown
         text = " ".join(repr(value).split())

@@ -6,8 +6,6 @@ bit. What is counted is entered in the tally's `deciding`, and made again before
 concluded; see `gate`.
 """
 
-import importlib.util
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,9 +15,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...mechanisms.model import Database, Pair
+from ...mechanisms.model import Database, Output, Pair
 from ..bounds.one_law import Dispersion
-from ..engines.engine import Book, Engine
+from ..engines.engine import Book, Engine, send_by_value
 from ..errors import ContractError
 from ..outputs.decoding import from_json
 from ..outputs.encoding import show
@@ -45,7 +43,7 @@ from .calls import (
     require_signature,
 )
 from .gate import FEW, MOST, Deciding, require_inside
-from .kept import KeptLines, room
+from .kept import KeptLines
 from .unseeded import CLUMPS, PIECES, PROBE, copies_generator, require_alike, require_alike_anew
 
 T = TypeVar("T")
@@ -163,7 +161,7 @@ class Sampler:
     for draws that decide, on the word of whoever declares it.
     """
 
-    run: Callable[..., Any]
+    run: Callable[..., Output]
     seed: int
     seeded: bool = True
     workers: int = 1
@@ -675,23 +673,22 @@ def _together(
     pieces = [found[start] for start in sorted(found)]
     outputs = Outputs.concatenate([piece.answer for piece in pieces])
     seconds = sum(piece.pace * len(piece.answer) for piece in pieces)
-    inside = None if event is None else event.contains(outputs)
     told = [piece.returned for piece in pieces]
-    whole = seconds >= returned and all(isinstance(one, list) for one in told)
-    digests = tuple(digest for piece in pieces for digest in piece.digests)
-    return Drawn(
+    whole = part is not None and seconds >= returned and all(isinstance(one, list) for one in told)
+    return Drawn.of(
+        outputs,
+        event,
+        ask,
+        part,
+        first,
         pace=seconds / len(outputs),
-        hits=0 if inside is None else int(np.count_nonzero(inside)),
-        answer=None if part is None else answered(ask, outputs, part),
-        inside=None if inside is None else np.packbits(inside),
-        first=outputs[: room(outputs, first)] if first and not digests else None,
-        returned=[value for one in told for value in one] if whole and part is not None else None,
-        digests=digests,
+        returned=[value for one in told for value in one or ()] if whole else None,
+        digests=tuple(digest for piece in pieces for digest in piece.digests),
     )
 
 
 def _elsewhere(
-    run: Callable[..., Any],
+    run: Callable[..., Output],
     databases: Sequence[Database],
     calls: Calls,
     event: CountedEvent | None,
@@ -703,24 +700,6 @@ def _elsewhere(
     worker = Worker(run, alone=False)
     (drawn,) = draw_blocks(worker, databases, calls, event, ask, returned, [job])
     return drawn
-
-
-def send_by_value(run: Callable[..., Any]) -> None:
-    """Let workers have functions of a module that they could not import by its name."""
-    from cloudpickle import register_pickle_by_value
-
-    inner = run
-    while hasattr(inner, "func"):
-        inner = inner.func
-    module = sys.modules.get(getattr(inner, "__module__", None) or "")
-    if module is None or module.__name__ == "__main__":
-        return
-    try:
-        found = importlib.util.find_spec(module.__name__)
-    except (ImportError, ValueError):
-        found = None
-    if found is None or found.origin != getattr(module, "__file__", None):
-        register_pickle_by_value(module)
 
 
 def halves(found: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:

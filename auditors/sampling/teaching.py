@@ -7,13 +7,12 @@ and what is learnt is the same.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.model import Pair
-from ..choosing.choose import Lesson
 from ..events.events import Event, Partition
 from ..events.ledger import Ledger, Tallies
 from ..outputs.outputs import Outputs
@@ -24,6 +23,35 @@ from .sampling import Sampler, halves
 Hits = tuple[int, int]
 
 
+class Pupil(Protocol):
+    """What is taught: a `Lesson` of `choosing.choose`, as far as it matters here."""
+
+    @property
+    def draws(self) -> int:
+        """Draws a side so far."""
+
+    @property
+    def whole(self) -> int:
+        """Draws a side that must come as they are, from the first on."""
+
+    @property
+    def unseen(self) -> bool:
+        """Whether nobody knows yet how wide an output is."""
+
+    @property
+    def recent(self) -> int:
+        """Draws a side that must come as they are, of the latest."""
+
+    def add(self, first: Outputs, second: Outputs) -> None:
+        """Teach draws as they are."""
+
+    def blank(self) -> Ledger:
+        """What makes counts of other draws, where they are made."""
+
+    def enter(self, first: Sequence[Tallies], second: Sequence[Tallies]) -> None:
+        """Teach draws by their counts."""
+
+
 def teach(
     sampler: Sampler,
     pair: Pair,
@@ -31,7 +59,7 @@ def teach(
     stage: str,
     chunk: int,
     draws: int,
-    lesson: Lesson,
+    lesson: Pupil,
     *,
     shown: Callable[[], int] = lambda: 0,
     later: int = 0,

@@ -74,7 +74,7 @@ class Checkpoint:
             self._beginnings[row] = beginning
         self._write(f"{beginning},{block.block},{block.size},{block.first},{hits}]")
 
-    def recall(self, block: Block) -> list[Any] | None:
+    def recall(self, block: Block) -> list[object] | None:
         """What the calls of this block returned, if the file has it."""
         place = self._returned.get(block)
         if place is None:
@@ -180,7 +180,7 @@ def _parsed(line: bytes) -> Any:
         return None
 
 
-def _plain(block: Block) -> list[Any]:
+def _plain(block: Block) -> list[int | str]:
     return [block.seed, f"{block.pair:x}", *block[2:]]
 
 

@@ -189,7 +189,7 @@ class ShardBook:
         if self.inner is not None:
             self.inner.enter(event, block, hits)
 
-    def recall(self, block: Block) -> list[Any] | None:
+    def recall(self, block: Block) -> list[object] | None:
         """What the calls of this block returned, if the checkpoint has it."""
         return None if self.inner is None else self.inner.recall(block)
 
@@ -336,7 +336,7 @@ class Collected:
                 "of the mechanism, dpwitness or numpy; draw that shard again"
             )
 
-    def recall(self, block: Block) -> list[Any] | None:
+    def recall(self, block: Block) -> list[object] | None:
         """What the calls of this block returned, if the checkpoint has it."""
         return None if self.inner is None else self.inner.recall(block)
 

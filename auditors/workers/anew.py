@@ -56,7 +56,7 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, BuiltinF
 class Anew:
     """The modules of a mechanism, found once, to be imported again in copies of this process."""
 
-    def __init__(self, run: Any) -> None:
+    def __init__(self, run: object) -> None:
         self.run = run
         self.reached = _Modules().of(run)
         self.old = {name: sys.modules[name] for name in _own(self.reached)}
@@ -78,7 +78,7 @@ class Anew:
         return self.rebound.of(self.run, 0)
 
 
-def has_modules(run: Any) -> bool:
+def has_modules(run: object) -> bool:
     """Whether there is a module to import again: none where all code is dpwitness's own."""
     return any(_own(_Modules().of(run)))
 
@@ -91,7 +91,7 @@ class _Modules:
         self.functions: list[FunctionType] = []
         self.seen: set[int] = set()
 
-    def of(self, run: Any) -> "_Modules":
+    def of(self, run: object) -> "_Modules":
         """With those of a value."""
         seen = self.seen
         left = [(run, 0)]
@@ -108,7 +108,7 @@ class _Modules:
         return self
 
 
-def _parts(value: Any) -> list[Any]:
+def _parts(value: object) -> list[object]:
     """What a mechanism of this kind is made of."""
     if isinstance(value, FunctionType):
         cells = [part for cell in value.__closure__ or () for part in _held(cell)]
@@ -127,14 +127,14 @@ def _parts(value: Any) -> list[Any]:
     return [part for _, part in _attributes(value)]
 
 
-def _held(cell: CellType) -> list[Any]:
+def _held(cell: CellType) -> list[object]:
     try:
         return [cell.cell_contents]
     except ValueError:  # nothing was put into it
         return []
 
 
-def _attributes(value: Any) -> list[tuple[str, Any]]:
+def _attributes(value: object) -> list[tuple[str, object]]:
     """Names and values of what an object holds, in its dictionary or in slots."""
     found = dict(getattr(value, "__dict__", None) or {})
     for kind in type(value).__mro__:
@@ -172,7 +172,7 @@ class _Again(MetaPathFinder):
     def __init__(self, old: dict[str, ModuleType]) -> None:
         self.old = old
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """Where the module's file is."""
         module = self.old.get(name)
         if module is None or name == MAIN or not module.__file__:
@@ -193,7 +193,7 @@ class _Rebound:
             for attribute, value in list(vars(module).items()):
                 if not isinstance(value, (*PLAIN, ModuleType, tuple, frozenset)):
                     self.places.setdefault(id(value), []).append((name, attribute))
-        self.known: dict[int, Any] = {}
+        self.known: dict[int, object] = {}
 
     def of(self, value: Any, depth: int) -> Any:
         """The value itself where it holds nothing of the old modules."""
@@ -262,7 +262,7 @@ class _Rebound:
         made.__qualname__, made.__module__ = value.__qualname__, value.__module__
         return made
 
-    def _instance(self, value: Any, depth: int) -> Any:
+    def _instance(self, value: object, depth: int) -> object:
         made = copy.copy(value)
         kind = self.of(type(value), depth)
         if kind is not type(value):
@@ -274,7 +274,7 @@ class _Rebound:
         return made
 
 
-def _differ(one: Sequence[Any], other: Sequence[Any]) -> bool:
+def _differ(one: Sequence[object], other: Sequence[object]) -> bool:
     return any(first is not second for first, second in zip(one, other, strict=True))
 
 
@@ -317,7 +317,7 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-def require_same_anew(found: Sequence[Sequence[tuple[Any, ...]]], words: str = "") -> None:
+def require_same_anew(found: Sequence[Sequence[tuple[object, ...]]], words: str = "") -> None:
     """ContractError where draws depend on what was drawn while a module was imported.
 
     `found` are (bytes that tell outputs apart, words for the output, ..) of the same draws in each
@@ -335,7 +335,7 @@ def require_same_anew(found: Sequence[Sequence[tuple[Any, ...]]], words: str = "
                 )
 
 
-def require_enough(found: Sequence[Any], wanted: int, importing: float) -> None:
+def require_enough(found: Sequence[object], wanted: int, importing: float) -> None:
     """ContractError where so few processes imported the modules that a coin may fall alike.
 
     There should be `wanted` of them, or `NEEDED` if that is less, unless it was not the imports

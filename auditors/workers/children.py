@@ -22,12 +22,14 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import BytesIO
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from ..errors import ContractError, MechanismHangs
 from ..silence import Silence
 from .outside import OURS, own
 from .wire import Garbled, answered, packed
+
+T = TypeVar("T")
 
 FRAME = struct.Struct("<Q")
 BEATS = struct.Struct("=Q")
@@ -60,7 +62,7 @@ class Child:
     """
 
     def __init__(
-        self, serve: Callable[[bytes, memoryview], Any], limit: float, *, show_output: bool
+        self, serve: Callable[[bytes, memoryview], object], limit: float, *, show_output: bool
     ) -> None:
         self.limit = limit
         self._page = _page()
@@ -228,7 +230,7 @@ def _how(status: int) -> str:
 
 
 def _live(
-    serve: Callable[[bytes, memoryview], Any],
+    serve: Callable[[bytes, memoryview], object],
     sock: socket.socket,
     page: mmap.mmap,
     parent: int,
@@ -256,7 +258,7 @@ def _live(
         os._exit(1)
 
 
-def aside(function: Callable[[], Any]) -> Any:
+def aside(function: Callable[[], T]) -> T:
     """What `function` returns in a copy of this process that ends with it.
 
     For a worker in which the mechanism was never called, so that each copy is as fresh as it is.
@@ -267,10 +269,10 @@ def aside(function: Callable[[], Any]) -> Any:
         try:
             _die_with_parent()
             try:
-                answer = True, function()
+                told: tuple[bool, object] = True, function()
             except Exception as error:  # noqa: BLE001 - raised again by who asked
-                answer = False, _sendable(error)
-            left = packed(answer)
+                told = False, _sendable(error)
+            left = packed(told)
             while left:
                 left = left[os.write(writing, left) :]
         finally:

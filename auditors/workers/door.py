@@ -13,8 +13,9 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
+from ...mechanisms.model import Database, Output
 from ..errors import ContractError, MechanismDied, MechanismHangs
 from .anew import Anew, has_modules
 from .children import CAN_FORK, Child, Ended, aside, wait
@@ -38,7 +39,8 @@ that answers whatever it is asked for is not."""
 LOSSES = 2
 """How often in a row a worker may end without an answer; the system may have killed it."""
 
-Work = Callable[..., Any]
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 def _nothing() -> None:
@@ -53,13 +55,13 @@ class Worker:
     asked keep from one request to the next.
     """
 
-    run: Callable[..., Any]
+    run: Callable[..., Output]
     alone: bool = True
     """Whether the process is the worker's own, so that nothing in it needs to be put back."""
     beat: Callable[[], None] = _nothing
     memory: dict[str, Any] = field(default_factory=dict)
     outside: Outside = field(default_factory=Outside)
-    databases: dict[int, Any] = field(default_factory=dict)
+    databases: dict[int, Database] = field(default_factory=dict)
 
     def serve(self, request: bytes, beats: memoryview) -> object:
         """Do what a request asks."""
@@ -95,7 +97,7 @@ class Door:
 
     def __init__(
         self,
-        run: Callable[..., Any],
+        run: Callable[..., Output],
         *,
         workers: int = 1,
         limit: float = 10.0,
@@ -109,11 +111,16 @@ class Door:
         self.remakes = client or (apart and CAN_FORK)
         self._near = Worker(run, alone=False) if client or not self.remakes else None
         self._children: list[tuple[Child, list[int]]] = []
-        self._large: list[tuple[object, int, bytes]] = []
+        self._large: list[tuple[Database, int, bytes]] = []
         self._sent = 0
         self._outside: set[str] = set()
 
-    def ask(self, function: Work, databases: Sequence[Any], *arguments: Any) -> Any:
+    def ask(
+        self,
+        function: Callable[[Worker, Sequence[Database], *Ts], T],
+        databases: Sequence[Database],
+        *arguments: *Ts,
+    ) -> T:
         """What the first worker answers; raises what the function raised, or ContractError."""
         if self._near is not None:
             return function(self._near, list(databases), *arguments)
@@ -124,7 +131,8 @@ class Door:
             try:
                 child.send(self._request(function, databases, arguments, held))
                 wait([child])
-                return child.receive()
+                answer: T = child.receive()
+                return answer
             except Ended as ended:
                 self.close()
                 if losses == LOSSES:
@@ -136,15 +144,18 @@ class Door:
         raise AssertionError("every loss is answered above")
 
     def each(
-        self, function: Work, databases: Sequence[Any], jobs: Sequence[tuple[Any, ...]]
-    ) -> Iterator[tuple[int, Any]]:
+        self,
+        function: Callable[[Worker, Sequence[Database], *Ts], T],
+        databases: Sequence[Database],
+        jobs: Sequence[tuple[*Ts]],
+    ) -> Iterator[tuple[int, T]]:
         """(place, answer) of every job, shared out among all workers as they become free."""
         if self._near is not None or self.workers == 1 or len(jobs) == 1:
             for place, job in enumerate(jobs):
                 yield place, self.ask(function, databases, *job)
             return
         left = list(enumerate(jobs))[::-1]
-        busy: dict[Child, tuple[int, tuple[object, ...]]] = {}
+        busy: dict[Child, tuple[int, tuple[*Ts]]] = {}
         losses, finished = 0, False
         try:
             while left or busy:
@@ -175,7 +186,12 @@ class Door:
             if not finished:
                 self.close()  # answers to what nobody waits for are still to come
 
-    def fresh(self, function: Work, databases: Sequence[Any], *arguments: Any) -> Any:
+    def fresh(
+        self,
+        function: Callable[[Worker, Sequence[Database], *Ts], T],
+        databases: Sequence[Database],
+        *arguments: *Ts,
+    ) -> T:
         """What a worker answers that has never called the mechanism; it ends afterwards."""
         if is_client(self.run):
             worker = Worker(copy(self.run), alone=False)  # which starts a program of its own
@@ -188,8 +204,12 @@ class Door:
             door.close()
 
     def anew(
-        self, function: Work, *arguments: Any, imports: int, seconds: float
-    ) -> tuple[list[Any], float]:
+        self,
+        function: Callable[[Worker, Sequence[Database], *Ts, int], T],
+        *arguments: *Ts,
+        imports: int,
+        seconds: float,
+    ) -> tuple[list[T], float]:
         """What up to so many processes answer that import the mechanism's modules anew each.
 
         With the part of their time that the imports took.
@@ -203,10 +223,7 @@ class Door:
             return [], 0.0
         door = Door(self.run, limit=self.limit)
         try:
-            found: tuple[list[Any], float] = door.ask(
-                _anew, (), function, arguments, imports, seconds
-            )
-            return found
+            return door.ask(_anew, (), function, arguments, imports, seconds)
         except ContractError:
             return [], 0.0
         finally:
@@ -234,7 +251,11 @@ class Door:
         return Child(worker.serve, self.limit, show_output=self.show_output), []
 
     def _request(
-        self, function: Work, databases: Sequence[Any], arguments: Any, held: list[int]
+        self,
+        function: Callable[..., object],
+        databases: Sequence[Database],
+        arguments: tuple[object, ...],
+        held: list[int],
     ) -> bytes:
         given: list[tuple[int | None, bytes | None]] = []
         for database in databases:
@@ -247,7 +268,7 @@ class Door:
             given.append((number, data))
         return packed((function, given, arguments))
 
-    def _pickled(self, database: Any) -> tuple[int | None, bytes]:
+    def _pickled(self, database: Database) -> tuple[int | None, bytes]:
         """The bytes of a database, and a number if it is large; large ones are pickled once."""
         for known, number, data in self._large:
             if known is database:
@@ -260,20 +281,20 @@ class Door:
         return self._sent, data
 
 
-def is_client(run: Callable[..., Any]) -> bool:
+def is_client(run: object) -> bool:
     """Whether the mechanism is a program in another language, which has a process of its own."""
     return getattr(run, CLIENT, None) is True
 
 
 def _anew(
     worker: Worker,
-    _: Sequence[Any],
-    function: Work,
-    arguments: tuple[Any, ...],
+    _: Sequence[Database],
+    function: Callable[[Worker, Sequence[Database], *Ts, int], T],
+    arguments: tuple[*Ts],
     imports: int,
     seconds: float,
-) -> tuple[list[Any], float]:
-    def one(number: int) -> Any | None:
+) -> tuple[list[T], float]:
+    def one(number: int) -> tuple[T, float] | None:
         begun = monotonic()
         try:
             worker.run = modules.imported()
@@ -283,7 +304,7 @@ def _anew(
             return None
 
     modules = Anew(worker.run)
-    found: list[Any] = []
+    found: list[T] = []
     importing, began = 0.0, monotonic()
     while len(found) < 2 or (len(found) < imports and monotonic() - began < seconds):
         worker.beat()
@@ -295,16 +316,16 @@ def _anew(
     return (found if len(found) > 1 else []), importing / max(monotonic() - began, 1e-9)
 
 
-def _names(worker: Worker, _: Sequence[Any]) -> tuple[str, ...]:
+def _names(worker: Worker, _: Sequence[Database]) -> tuple[str, ...]:
     return worker.outside.names
 
 
-def copied(data: bytes) -> object:
+def copied(data: bytes) -> Database:
     """The database that `pickled` made these bytes of; in the process that made them, or a copy."""
     return requested(data)
 
 
-def pickled(database: Any) -> bytes:
+def pickled(database: Database) -> bytes:
     """A database as bytes that make an equal one; ContractError where it cannot be copied."""
     try:
         return packed(database)
@@ -327,9 +348,9 @@ class Copies:
         """`encoded` are the databases as `pickled` made them."""
         self._encoded = encoded
         self._left = [max(FEWEST_COPIES, COPIES // max(len(one), 1)) for one in encoded]
-        self._last: dict[int, object] = {}
+        self._last: dict[int, Database] = {}
 
-    def of(self, place: int, *, new: bool) -> Any:
+    def of(self, place: int, *, new: bool) -> Database:
         """The database at a place: another copy where a new one is due and not too dear."""
         if place not in self._last or (new and self._left[place] > 0):
             self._left[place] -= 1

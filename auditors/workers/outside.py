@@ -20,7 +20,7 @@ import os
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -47,7 +47,7 @@ class Outside:
     """Names of what was used since `inherit` and `watch` were called."""
 
     def __init__(self) -> None:
-        self.calls: Any = [0]
+        self.calls: Sequence[int] = [0]
         """How many calls of the mechanism have begun, in its first place; who calls it counts."""
         self._begun: dict[str, int] = {}
         """The call in which what stands in a file was begun."""
@@ -85,7 +85,7 @@ class Outside:
             if old in self._begun:
                 self._begin(new, self._begun[old])
 
-    def _opened(self, path: Any, mode: Any, flags: Any) -> None:
+    def _opened(self, path: object, mode: object, flags: int) -> None:
         if not isinstance(path, (str, bytes)):
             return
         name = os.path.abspath(os.fsdecode(path))
@@ -115,7 +115,7 @@ class Outside:
         if self._begun.get(name, self.calls[0]) != self.calls[0]:
             self._keep(name)
 
-    def _keep(self, name: Any) -> None:
+    def _keep(self, name: object) -> None:
         if len(self._kept) < TOLD:
             self._kept.add(name if isinstance(name, str) else repr(name))
 
@@ -203,13 +203,13 @@ def _replace(number: int, other: int) -> None:
     os.close(other)
 
 
-def shared() -> dict[str, Any]:
+def shared() -> dict[str, object]:
     """What stands in all that a copy of this process shares with it, by name.
 
     Of pages the contents, of files where they stand and, if they are open to be written too, their
     size and time of change. Pipes and sockets are not looked at.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     with suppress(OSError):
         for first, size, name, place in _pages():
             if size > MOST_COPIED:

@@ -30,7 +30,7 @@ class _Answers(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} belongs to no answer")
 
 
-def packed(value: Any) -> bytes:
+def packed(value: object) -> bytes:
     """A value as bytes; raises what its own `__reduce__` raises."""
     return pickle.dumps(value, protocol=5)
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from ...auditors.errors import InvalidArgument
-from ...auditors.mutants import Mutant, Score, mutants_of
 from ...auditors.mutants.faults import Kind
+from ...auditors.mutants.trial import Mutant, Score, mutants_of
 from ...auditors.privacy import request as asked
 from ...auditors.privacy.request import Budget
 from ...mechanisms.model import Mechanism, Theorem

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from dpwitness import Interval, Mechanism, PrivacyClaim, Relation, Rows, UtilityClaim
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.mutants import mutants_of, trial
+from dpwitness.auditors.mutants import trial
 from dpwitness.auditors.mutants.faults import faults_of, is_faithful, planted
 from dpwitness.auditors.mutants.sources import makers_of, recipe_of, sources_of
-from dpwitness.auditors.mutants.trial import apart
+from dpwitness.auditors.mutants.trial import apart, mutants_of
 from dpwitness.mechanisms.catalogue import CATALOGUE
 
 CODE = '''

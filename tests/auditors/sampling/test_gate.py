@@ -254,7 +254,7 @@ def test_an_output_is_alike_whatever_labels_others_have():
     one = gate.RemadeCall.of(entered, entered.block.size)
     worker, order = Worker(labelled), [(0, draw) for draw in range(40)]
     (made,) = gate._remade(worker, encoded, [one], order, seeding=True)
-    alone = [gate._as_drawn(worker, one.calls, encoded[one.block.side], [value]) for value in made]
+    alone = [gate._as_drawn(worker, one, encoded, [value]) for value in made]
     assert [gate._otherwise(one, draw, alone[draw]) for _, draw in order] == [()] * 40
     words = gate._otherwise(one, 0, alone[1])
     assert words is not None
