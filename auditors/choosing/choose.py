@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +36,7 @@ from ..events.events import (
     HalfLine,
     Intervals,
     NoneOf,
+    Outcomes,
     Partition,
 )
 from ..events.learners import additive
@@ -566,10 +566,10 @@ def partition_of(
     return made, np.array([made.counts(side) for side in latest])
 
 
-def _parts(event: Event) -> list[Any]:
+def _parts(event: Event) -> list[HalfLine | Intervals | Among | NoneOf]:
     if isinstance(event, AnyOf):
         return [part for one in event.events for part in _parts(one)]
-    return [] if isinstance(event, AdditiveScore) else [event]
+    return [] if isinstance(event, (AdditiveScore, Outcomes)) else [event]
 
 
 def _cuts(points: NDArray[np.float64]) -> tuple[float, ...]:

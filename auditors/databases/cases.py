@@ -7,7 +7,7 @@ while it shrinks.
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,14 +29,16 @@ from .domains import corners, row_strategy
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-Place = tuple[Any, ...]
+Place = tuple[int | str, ...]
 Leaf = tuple[Place, Interval | Choices]
+Movable = Interval | Choices | Rows | Histogram
+"""What may stand at a place where one change gives another case."""
 
 SHORT = 6
 """Items of the short lists that are tried beside those of any length."""
 
 
-def case_strategy(cases: Row | Domain) -> "SearchStrategy[Any]":
+def case_strategy(cases: Row | Domain) -> "SearchStrategy[InvariantCase]":
     """Any case, half of the time one made of extreme values only."""
     from hypothesis import strategies as st
 
@@ -55,7 +57,7 @@ def case_strategy(cases: Row | Domain) -> "SearchStrategy[Any]":
     return row_strategy(cases) | _edges(cases)
 
 
-def _edges(row: Row) -> "SearchStrategy[Any]":
+def _edges(row: Row) -> "SearchStrategy[InvariantCase]":
     """Rows whose every number is at an end of its interval."""
     from hypothesis import strategies as st
 
@@ -100,7 +102,7 @@ def leaves(case: InvariantCase, cases: Row | Domain, place: Place = ()) -> Itera
                 yield from leaves(row, cases.row, (*place, index))
 
 
-def places(case: InvariantCase, cases: Row | Domain) -> Iterator[tuple[Place, Any]]:
+def places(case: InvariantCase, cases: Row | Domain) -> Iterator[tuple[Place, Movable]]:
     """Where one change gives another case, with what may stand there."""
     yield from leaves(case, cases)
     yield from _lists(case, cases)
@@ -109,7 +111,7 @@ def places(case: InvariantCase, cases: Row | Domain) -> Iterator[tuple[Place, An
 
 
 def moves(
-    case: InvariantCase, place: Place, kind: Any, rng: np.random.Generator
+    case: InvariantCase, place: Place, kind: Movable, rng: np.random.Generator
 ) -> list[InvariantCase]:
     """What else may stand at a place.
 
@@ -136,20 +138,20 @@ def moves(
     low, high = kind.low, kind.high
     near = there + 10 ** rng.uniform(-3, 0) * (high - low) * float(rng.normal())
     made = [low, high, float(rng.uniform(low, high)), min(max(near, low), high)]
-    exact: Callable[[float], Any] = round if kind.integer else float
+    exact: Callable[[float], float] = round if kind.integer else float
     return [other for other in dict.fromkeys(map(exact, made)) if other != there]
 
 
-def replaced(case: InvariantCase, place: Place, value: Any) -> Any:
+def replaced(case: InvariantCase, place: Place, value: InvariantCase) -> InvariantCase:
     """The case with another value at a place, sharing the rest."""
     if not place:
         return value
-    copy = dict(case) if isinstance(case, dict) else list(case)
+    copy: InvariantCase = dict(case) if isinstance(case, dict) else list(case)
     copy[place[0]] = replaced(case[place[0]], place[1:], value)
     return copy
 
 
-def simpler(case: InvariantCase, cases: Row | Domain) -> Iterator[Any]:
+def simpler(case: InvariantCase, cases: Row | Domain) -> Iterator[InvariantCase]:
     """Cases one step simpler, the boldest first: fewer rows, then simpler numbers and choices."""
     for place, rows in _lists(case, cases):
         found = _at(case, place)
@@ -184,13 +186,13 @@ def _lists(
                 yield from _lists(row, cases.row, (*place, index))
 
 
-def _at(case: InvariantCase, place: Place) -> Any:
+def _at(case: InvariantCase, place: Place) -> InvariantCase:
     for step in place:
         case = case[step]
     return case
 
 
-def _simpler_values(value: Any, leaf: Interval | Choices) -> list[Any]:
+def _simpler_values(value: InvariantCase, leaf: Interval | Choices) -> list[InvariantCase]:
     """Values that are simpler than this one: a corner, fewer digits, nearer to the simplest."""
     if isinstance(leaf, Choices):
         place = next((i for i, other in enumerate(leaf.values) if other is value), None)
@@ -216,7 +218,7 @@ def _nearer(gap: int) -> list[int]:
     return found
 
 
-def _weight(value: Any, ends: list[Any]) -> tuple[int, int, float]:
+def _weight(value: float, ends: list[float]) -> tuple[int, int, float]:
     """How complicated a number is; equal only for equal numbers or mirror images."""
     if value in ends:
         return 0, ends.index(value), 0.0

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, islice, product
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,7 @@ MOST_EXAMPLES = 48
 """Pairs of data with a listed strategy that are tried first, at most."""
 
 
-def row_strategy(row: Row) -> "SearchStrategy[Any]":
+def row_strategy(row: Row) -> "SearchStrategy[object]":
     """Any row of the domain; shrinks towards the simplest."""
     from hypothesis import strategies as st
 
@@ -75,7 +75,7 @@ def row_strategy(row: Row) -> "SearchStrategy[Any]":
             return list_strategy(row, row_strategy(row.row))
 
 
-def corners(row: Row) -> list[Any]:
+def corners(row: Row) -> list[Database]:
     """The values of a row most likely to matter, simplest first."""
     match row:
         case Interval():
@@ -99,7 +99,7 @@ def corners(row: Row) -> list[Any]:
             return [[value] * count for count in counts for value in corners(row.row)[:3]][:8]
 
 
-def _corner_lists(values: list[list[Any]]) -> list[list[Any]]:
+def _corner_lists(values: list[list[Database]]) -> list[list[Database]]:
     """All parts at the same corner, and all at the first but one; a few of each."""
     diagonal = [[part[min(i, len(part) - 1)] for part in values] for i in range(3)]
     single = [
@@ -111,7 +111,7 @@ def _corner_lists(values: list[list[Any]]) -> list[list[Any]]:
     return list(made.values())[:8]
 
 
-def list_strategy(domain: Rows, rows: "SearchStrategy[Any]") -> "SearchStrategy[list[Any]]":
+def list_strategy(domain: Rows, rows: "SearchStrategy[object]") -> "SearchStrategy[list[object]]":
     """Lists of anything, and long lists of few different rows.
 
     Every draw is a list of the domain: nothing is filtered, because Hypothesis spends itself on
@@ -119,7 +119,7 @@ def list_strategy(domain: Rows, rows: "SearchStrategy[Any]") -> "SearchStrategy[
     """
     from hypothesis import strategies as st
 
-    def expand(blocks: list[tuple[Any, int]]) -> list[object]:
+    def expand(blocks: list[tuple[object, int]]) -> list[object]:
         made = [row for row, copies in blocks for _ in range(copies)][: domain.max_size]
         return made + made[-1:] * (domain.min_size - len(made))
 
@@ -129,7 +129,7 @@ def list_strategy(domain: Rows, rows: "SearchStrategy[Any]") -> "SearchStrategy[
 
 
 def edited_lists(
-    rows: "SearchStrategy[Any]", relation: Relation, distance: int, domain: Rows
+    rows: "SearchStrategy[object]", relation: Relation, distance: int, domain: Rows
 ) -> "SearchStrategy[Pair]":
     """Pairs whose neighbour is the list after `distance` edits, both inside the domain.
 
@@ -171,8 +171,8 @@ def list_templates(domain: Rows, relation: Relation, distance: int) -> tuple[Pai
 
 
 def row_templates(
-    changes: list[Any],
-    build: Callable[[list[Any]], Any],
+    changes: list[object],
+    build: Callable[[list[object]], Database],
     relation: Relation,
     distance: int,
     least: int,
@@ -328,7 +328,7 @@ def _compositions(total: int, parts: int) -> Iterator[list[int]]:
             yield [first, *rest]
 
 
-def _values(row: Row) -> tuple[list[Any], bool]:
+def _values(row: Row) -> tuple[list[Database], bool]:
     """Values of a row, and whether they are all of them."""
     match row:
         case Interval(integer=True) if row.high - row.low < MOST_VALUES:
@@ -406,7 +406,7 @@ def analysts(*, queries: int, classes: int, states: int) -> "SearchStrategy[Anal
     from hypothesis import strategies as st
 
     @st.composite
-    def made(draw: Any) -> Analyst:
+    def made(draw: DrawFn) -> Analyst:
         number = draw(st.integers(1, states))
         asks = draw(st.lists(st.integers(0, queries - 1), min_size=number, max_size=number))
         row = st.lists(st.integers(0, number - 1), min_size=classes, max_size=classes)

@@ -9,20 +9,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import InvalidArgument, raised_at
 
 if TYPE_CHECKING:
+    from hypothesis import Phase
     from hypothesis.strategies import SearchStrategy
+
+Made = TypeVar("Made")
 
 # Of two threads, the second would keep what the first put in the place of a method of Hypothesis.
 _ONE_AT_A_TIME = RLock()
 
 
 def harvest(
-    strategy: "SearchStrategy[Any]", seed: int, examples: int = 80, *, mutated: bool = True
-) -> list[Any]:
+    strategy: "SearchStrategy[Made]", seed: int, examples: int = 80, *, mutated: bool = True
+) -> list[Made]:
     """Examples of a strategy, in the order they were made.
 
     Hypothesis changes what it made into more examples, which takes longer than to make others;
@@ -30,9 +33,9 @@ def harvest(
     """
     from hypothesis import Phase
 
-    found: list[Any] = []
+    found: list[Made] = []
 
-    def collect(example: Any) -> None:
+    def collect(example: Made) -> None:
         found.append(example)
 
     with nullcontext() if mutated else _without("engine:ConjectureRunner.generate_mutations_from"):
@@ -41,38 +44,37 @@ def harvest(
 
 
 def explore(
-    strategy: "SearchStrategy[Any]", seed: int, examples: int, visit: Callable[[Any], float]
+    strategy: "SearchStrategy[Made]", seed: int, examples: int, visit: Callable[[Made], float]
 ) -> None:
     """Visit examples of a strategy, steered towards those where `visit` is large."""
     from hypothesis import Phase, target
 
-    def test(example: Any) -> None:
+    def test(example: Made) -> None:
         target(max(-1e6, min(1e6, visit(example))))
 
     _run(strategy, test, seed, examples, [Phase.generate, Phase.target])
 
 
 def _run(
-    strategy: "SearchStrategy[Any]",
-    test: Callable[[Any], None],
+    strategy: "SearchStrategy[Made]",
+    test: Callable[[Made], None],
     seed: int,
     examples: int,
-    phases: list[Any],
+    phases: "Sequence[Phase]",
 ) -> None:
     from hypothesis import HealthCheck, Verbosity, given, settings
     from hypothesis import seed as seeded
 
     own: list[BaseException] = []
 
-    def visited(example: Any) -> None:
+    def visited(example: Made) -> None:
         try:
             test(example)
         except BaseException as error:
             own.append(error)
             raise
 
-    test_of: Any = given(strategy)
-    decorate: Any = settings(
+    decorate = settings(
         max_examples=examples,
         database=None,
         deadline=None,
@@ -82,9 +84,8 @@ def _run(
         verbosity=Verbosity.quiet,
         print_blob=False,
     )
-    with_seed: Any = seeded(seed)
     with _without("providers:HypothesisProvider._maybe_draw_constant"), _naming_the_strategy(own):
-        with_seed(decorate(test_of(visited)))()
+        seeded(seed)(decorate(given(strategy)(visited)))()
 
 
 @contextmanager

@@ -65,7 +65,7 @@ class Source:
 
     templates: tuple[Pair, ...]
     strategy: "SearchStrategy[Pair]"
-    constants: tuple[Any, ...] = ()
+    constants: tuple[object, ...] = ()
     """Those of the mechanism's code."""
 
     def first(self, seed: int) -> Pair:
@@ -77,13 +77,13 @@ class Source:
 
 
 def pair_source(
-    databases: Any,
+    databases: object,
     relation: Relation,
     distance: int,
     seed: int,
     *,
     histogram: bool = False,
-    constants: Sequence[Any] = (),
+    constants: Sequence[object] = (),
 ) -> Source:
     """Pairs `distance` steps of `relation` apart over a Domain or a Hypothesis strategy.
 
@@ -125,7 +125,7 @@ def pair_source(
 
 @checked
 def add_remove(
-    databases: "SearchStrategy[Any]", distance: int = 1, *, by: str | None = None
+    databases: "SearchStrategy[Database]", distance: int = 1, *, by: str | None = None
 ) -> "SearchStrategy[Pair]":
     """Pairs that differ by `distance` records added or removed.
 
@@ -140,7 +140,7 @@ def add_remove(
 
 @checked
 def replace_one(
-    databases: "SearchStrategy[Any]", distance: int = 1, *, cell: bool = False
+    databases: "SearchStrategy[Database]", distance: int = 1, *, cell: bool = False
 ) -> "SearchStrategy[Pair]":
     """Pairs that differ by `distance` replaced records; a database may also be one record.
 
@@ -248,7 +248,7 @@ def _asked_source(domain: Asked, distance: int, seed: int) -> Source:
 
 
 def _strategy_source(
-    databases: "SearchStrategy[Any]",
+    databases: "SearchStrategy[Database]",
     relation: Relation,
     distance: int,
     seed: int,
@@ -282,7 +282,7 @@ def _strategy_source(
     return Source((), _removed(databases, distance, _least_size(sizes, distance)))
 
 
-def yields_pairs(databases: Any, seed: int) -> bool:
+def yields_pairs(databases: object, seed: int) -> bool:
     """Whether these are a strategy of `Pair`."""
     from hypothesis.strategies import SearchStrategy
 
@@ -342,7 +342,7 @@ def _between(least: int, most: int) -> str:
 
 
 def _removed(
-    databases: "SearchStrategy[Any]", distance: int, least: int = 0, by: str | None = None
+    databases: "SearchStrategy[Database]", distance: int, least: int = 0, by: str | None = None
 ) -> "SearchStrategy[Pair]":
     """Databases beside what is left of them, which has at least `least` records."""
     from hypothesis import strategies as st
@@ -370,7 +370,7 @@ def _removed(
 
 
 def _replaced(
-    databases: "SearchStrategy[Any]", distance: int, cell: bool = False
+    databases: "SearchStrategy[Database]", distance: int, cell: bool = False
 ) -> "SearchStrategy[Pair]":
     from hypothesis import strategies as st
 
@@ -440,7 +440,7 @@ class TableDomain:
     `rows` is anything that has records: a list of dicts, a table of pandas or polars.
     """
 
-    rows: Any
+    rows: Database
 
     def __post_init__(self) -> None:
         """Refuse what has no records, or fewer than two."""
@@ -454,7 +454,7 @@ class TableDomain:
 
 
 def table_pairs(
-    table: TableDomain, relation: Relation, distance: int, constants: Sequence[Any] = ()
+    table: TableDomain, relation: Relation, distance: int, constants: Sequence[object] = ()
 ) -> tuple[tuple[Pair, ...], "SearchStrategy[Pair]"]:
     """Pairs with the most telling rows of the table, and a strategy of all pairs.
 
@@ -525,13 +525,13 @@ def _of(database: Database) -> Records:
     return found
 
 
-def telling_rows(table: TableDomain, constants: Sequence[Any] = ()) -> list[int]:
+def telling_rows(table: TableDomain, constants: Sequence[object] = ()) -> list[int]:
     """The places of all rows: those that stand out first, column by column in turn."""
     whole = _of(table.rows)
     return told_first(_columns(table.rows, whole), list(map(said, whole.rows)), constants)
 
 
-def _columns(rows: Any, whole: Records) -> list[list[object]]:
+def _columns(rows: Database, whole: Records) -> list[list[object]]:
     """The entries of each column; of rows without columns, the rows."""
     if is_frame(rows):
         if hasattr(rows, "get_columns"):

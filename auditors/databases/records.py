@@ -22,14 +22,15 @@ from operator import is_
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...mechanisms.model import Database, Histogram, Pair, Relation, Value
+from ...mechanisms.model import Array, Database, Histogram, Pair, Relation, Value
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical, identity, is_plain_list, show
 
 SINGLE = (bool, int, float, complex, str, bytes, Enum, np.generic, type(None))
 """What can only be one record."""
-Pick = Callable[[Sequence[int]], Any]
+Pick = Callable[[Sequence[int]], Database]
 
 AT_ONCE = 4096
 """Records that are compared at a time, until some differ."""
@@ -51,13 +52,13 @@ class Records:
     kind: str
     rows: tuple[Any, ...]
     pick: Pick
-    put: Callable[[int, Any, str | None], Any]
+    put: Callable[[int, Any, str | None], Database]
     cells: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def without(self, places: Sequence[int]) -> Any:
+    def without(self, places: Sequence[int]) -> Database:
         """The database without the records at these places."""
         gone = set(places)
         return self.pick([place for place in range(len(self)) if place not in gone])
@@ -67,7 +68,7 @@ class Records:
         return self.put(place, row, cell)
 
 
-def records(database: Any) -> Records | None:
+def records(database: Database) -> Records | None:
     """The records of a database; None for a single value and for what has no records."""
     if isinstance(database, SINGLE):
         return None
@@ -85,11 +86,11 @@ def records(database: Any) -> Records | None:
     return _of_fields(database)
 
 
-def _of_sequence(database: Any) -> Records:
-    def rebuilt(rows: list[Any]) -> object:
+def _of_sequence(database: Database) -> Records:
+    def rebuilt(rows: list[object]) -> object:
         return rows if isinstance(database, list) else _tuple_like(database, rows)
 
-    def put(place: int, row: Any, cell: str | None) -> Any:
+    def put(place: int, row: Any, cell: str | None) -> Database:
         rows = list(database)
         rows[place] = row if cell is None else _with_cell(rows[place], cell, row)
         return rebuilt(rows)
@@ -107,7 +108,7 @@ def _of_sequence(database: Any) -> Records:
     )
 
 
-def _tuple_like(database: tuple[Any, ...], rows: list[Any]) -> object:
+def _tuple_like(database: tuple[object, ...], rows: list[object]) -> object:
     return tuple(rows) if type(database) is tuple else type(database)(rows)
 
 
@@ -115,10 +116,10 @@ def _with_cell(row: Any, cell: str, other: Any) -> object:
     return {**row, cell: other[cell]}
 
 
-def _of_array(database: np.ndarray[Any, Any]) -> Records:
+def _of_array(database: Array) -> Records:
     names = database.dtype.names
 
-    def put(place: int, row: Any, cell: str | None) -> Any:
+    def put(place: int, row: Any, cell: str | None) -> Database:
         made = database.copy()
         if cell is None:
             made[place] = row
@@ -129,13 +130,13 @@ def _of_array(database: np.ndarray[Any, Any]) -> Records:
     return Records("ndarray", tuple(database), lambda p: database[list(p)], put, names or ())
 
 
-def _of_pandas(database: Any) -> Records | None:
+def _of_pandas(database: Database) -> Records | None:
     kind = type(database).__name__
     if kind not in ("DataFrame", "Series"):
         return None
     rows = tuple(database.iloc[place : place + 1] for place in range(len(database)))
 
-    def put(place: int, row: Any, cell: str | None) -> Any:
+    def put(place: int, row: Any, cell: str | None) -> Database:
         pandas = sys.modules["pandas"]
         if cell is not None:
             made = database.copy()
@@ -153,13 +154,13 @@ def _of_pandas(database: Any) -> Records | None:
     return Records(kind, rows, lambda places: database.iloc[list(places)], put, cells)
 
 
-def _of_polars(database: Any) -> Records | None:
+def _of_polars(database: Database) -> Records | None:
     kind = type(database).__name__
     if kind not in ("DataFrame", "Series"):
         return None
     rows = tuple(database[place : place + 1] for place in range(len(database)))
 
-    def put(place: int, row: Any, cell: str | None) -> Any:
+    def put(place: int, row: Any, cell: str | None) -> Database:
         polars = sys.modules["polars"]
         if cell is None:
             parts = [database[:place], row, database[place + 1 :]]
@@ -174,10 +175,10 @@ def _of_polars(database: Any) -> Records | None:
     return Records(f"polars {kind}", rows, lambda places: database[list(places)], put, cells)
 
 
-def _of_sparse(database: Any) -> Records:
+def _of_sparse(database: Database) -> Records:
     matrix = database.tocsr()
 
-    def put(place: int, row: Any, cell: str | None) -> Any:
+    def put(place: int, row: Any, cell: str | None) -> Database:
         made = matrix.tolil(copy=True)
         made[place] = row
         return made.asformat(database.format)
@@ -186,7 +187,7 @@ def _of_sparse(database: Any) -> Records:
     return Records("sparse matrix", rows, lambda p: matrix[list(p)].asformat(database.format), put)
 
 
-def _of_fields(database: Any) -> Records | None:
+def _of_fields(database: Database) -> Records | None:
     """A dict of records, or columns of equal length in a dict, a dataclass or an object."""
     fields = _fields(database)
     if fields is None:
@@ -204,7 +205,7 @@ def _of_fields(database: Any) -> Records | None:
     return None
 
 
-def _fields(database: Any) -> dict[Any, Any] | None:
+def _fields(database: Database) -> dict[object, Database] | None:
     if isinstance(database, Mapping):
         return dict(database)
     if isinstance(database, type):
@@ -215,7 +216,7 @@ def _fields(database: Any) -> dict[Any, Any] | None:
     return dict(found) if isinstance(found, dict) and found else None
 
 
-def _column(value: Any) -> Records | None:
+def _column(value: Database) -> Records | None:
     if isinstance(value, (list, tuple, np.ndarray)) or type(value).__name__ in (
         "Series", "DataFrame",
     ):  # fmt: skip
@@ -223,24 +224,24 @@ def _column(value: Any) -> Records | None:
     return None
 
 
-def _of_columns(database: Any, columns: dict[Any, Records]) -> Records:
+def _of_columns(database: Database, columns: dict[object, Records]) -> Records:
     count = len(next(iter(columns.values())))
     rows = tuple({name: part.rows[i] for name, part in columns.items()} for i in range(count))
 
     def pick(places: Sequence[int]) -> object:
         return _replaced(database, {name: part.pick(places) for name, part in columns.items()})
 
-    def put(place: int, row: Any, cell: str | None) -> Any:
+    def put(place: int, row: Any, cell: str | None) -> Database:
         chosen = columns if cell is None else {cell: columns[cell]}
         changed = {name: part.exchanged(place, row[name]) for name, part in chosen.items()}
         return _replaced(database, changed)
 
-    named = all(isinstance(name, str) for name in columns)
+    names = tuple(name for name in columns if isinstance(name, str))
     kind = f"columns of {type(database).__name__}"
-    return Records(kind, rows, pick, put, tuple(columns) if named else ())
+    return Records(kind, rows, pick, put, names if len(names) == len(columns) else ())
 
 
-def _replaced(database: Any, changes: dict[Any, Any]) -> object:
+def _replaced(database: Database, changes: dict[Any, Database]) -> object:
     if isinstance(database, Mapping):
         return {**database, **changes}
     if dataclasses.is_dataclass(database) and not isinstance(database, type):
@@ -250,10 +251,10 @@ def _replaced(database: Any, changes: dict[Any, Any]) -> object:
     return made
 
 
-def _of_items(database: Mapping[Any, Any]) -> Records:
+def _of_items(database: Mapping[object, object]) -> Records:
     items = tuple(database.items())
 
-    def put(place: int, row: Any, cell: str | None) -> Any:
+    def put(place: int, row: Any, cell: str | None) -> Database:
         # The key stays: a record is replaced by what another says.
         return {k: row[1] if i == place else v for i, (k, v) in enumerate(items)}
 
@@ -278,13 +279,13 @@ def said(row: Any) -> bytes:
         return repr(row).encode()
 
 
-def is_frame(rows: Any) -> bool:
+def is_frame(rows: Database) -> bool:
     """Whether this is one table of pandas or polars."""
     library = type(rows).__module__.partition(".")[0]
     return library in ("pandas", "polars") and type(rows).__name__ == "DataFrame"
 
 
-def alike(one: Any, two: Any) -> tuple[int, int] | None:
+def alike(one: Database, two: Database) -> tuple[int, int] | None:
     """How many records two databases begin with, and end with, that are surely equal.
 
     None for two whose records do not stand in one order, as in a dict, or are not of one kind. No
@@ -304,7 +305,7 @@ def alike(one: Any, two: Any) -> tuple[int, int] | None:
     return start, end
 
 
-def unlike(one: Any, two: Any) -> tuple[Any, Any]:
+def unlike(one: Database, two: Database) -> tuple[Database, Database]:
     """Both without the records they begin and end with alike: of a million few are left."""
     both = alike(one, two)
     if both is None:
@@ -313,13 +314,13 @@ def unlike(one: Any, two: Any) -> tuple[Any, Any]:
     return part(one, start, len(one) - end), part(two, start, len(two) - end)
 
 
-def part(database: Any, start: int, stop: int) -> Any:
+def part(database: Database, start: int, stop: int) -> Database:
     """The records from one place to another, as a database of the same kind."""
     rows = database.iloc if _library(database) == "pandas" else database
     return rows[start:stop]
 
 
-def _columns_of(database: Any) -> list[Any] | None:
+def _columns_of(database: Database) -> list[Database] | None:
     """Arrays of numbers or texts, or lists, that hold all that a database's records say."""
     if type(database) in (list, tuple):
         return [database]
@@ -335,23 +336,23 @@ def _columns_of(database: Any) -> list[Any] | None:
     return [_entries(database[name]) for name in names] if len(set(names)) == len(names) else None
 
 
-def _names(database: Any) -> list[object]:
+def _names(database: Database) -> list[object]:
     return list(getattr(database, "columns", ()))
 
 
-def _entries(column: Any) -> object:
+def _entries(column: Database) -> object:
     """One column of a table, as an array of plain numbers or as a list."""
     if isinstance(column.dtype, np.dtype) and not column.dtype.hasobject:
         return column.to_numpy()
     return column.tolist() if hasattr(column, "tolist") else list(column)
 
 
-def _library(database: Any) -> str:
+def _library(database: Database) -> str:
     library = type(database).__module__.partition(".")[0]
     return library if library in sys.modules else ""
 
 
-def _agree(one: Any, two: Any, most: int) -> int:
+def _agree(one: Database, two: Database, most: int) -> int:
     """Up to where two columns surely agree, of their first `most` entries."""
     if isinstance(one, np.ndarray) and isinstance(two, np.ndarray):
         if one.dtype != two.dtype or one.shape[1:] != two.shape[1:] or not most:
@@ -365,18 +366,18 @@ def _agree(one: Any, two: Any, most: int) -> int:
     return most
 
 
-def _bytes(array: Any) -> Any:
+def _bytes(array: Array) -> NDArray[np.uint8]:
     plain = np.ascontiguousarray(array)
     return plain.view(np.uint8).reshape(len(plain), -1)
 
 
-def _pieces(one: Any, two: Any, most: int) -> Iterator[tuple[int, Any, Any]]:
+def _pieces(one: Database, two: Database, most: int) -> Iterator[tuple[int, Database, Database]]:
     for start in range(0, most, AT_ONCE):
         stop = min(start + AT_ONCE, most)
         yield start, one[start:stop], two[start:stop]
 
 
-def _surely(one: Sequence[Any], two: Sequence[Any]) -> bool:
+def _surely(one: Sequence[object], two: Sequence[object]) -> bool:
     """Whether records are surely equal: the same objects, or plain values that read alike."""
     if all(map(is_, one, two)):
         return True
@@ -389,7 +390,7 @@ def _surely(one: Sequence[Any], two: Sequence[Any]) -> bool:
     return is_plain_list(list(one)) and repr(one) == repr(two)
 
 
-def apart(pair: Pair, relation: Relation, domain: Any = None) -> int | None:
+def apart(pair: Pair, relation: Relation, domain: object = None) -> int | None:
     """Steps of the relation between the two databases; None where no number of steps suffices.
 
     What a list of whole numbers means is said and never guessed: the domain `Histogram` reads it
@@ -403,7 +404,7 @@ def apart(pair: Pair, relation: Relation, domain: Any = None) -> int | None:
     return _rows_apart(one, two, relation)
 
 
-def relation_of(pair: Pair, distance: int, domain: Any = None) -> Relation:
+def relation_of(pair: Pair, distance: int, domain: object = None) -> Relation:
     """The relation under which a pair is at most `distance` apart; else it is only declared."""
     for relation in (Relation.ADD_REMOVE, Relation.REPLACE_ONE):
         steps = apart(pair, relation, domain)
@@ -433,7 +434,9 @@ def require_meaning(pair: Pair, distance: int) -> None:
     )
 
 
-def require_neighbours(pair: Pair, relation: Relation, distance: int, domain: Any = None) -> None:
+def require_neighbours(
+    pair: Pair, relation: Relation, distance: int, domain: object = None
+) -> None:
     """Raise InvalidArgument where a pair is not one that the claim protects, naming its distance.
 
     A relation that is only declared is not checked, but its two databases must differ.
@@ -478,14 +481,14 @@ def _other(relation: Relation) -> Relation:
     return Relation.REPLACE_ONE if relation is Relation.ADD_REMOVE else Relation.ADD_REMOVE
 
 
-def _single(one: Any, two: Any, relation: Relation) -> int | None:
+def _single(one: Database, two: Database, relation: Relation) -> int | None:
     """Two single records: one step of replacing, whatever they are."""
     if relation is not Relation.REPLACE_ONE:
         return None
     return int(canonical(one) != canonical(two))
 
 
-def _rows_apart(one: Any, two: Any, relation: Relation) -> int | None:
+def _rows_apart(one: Database, two: Database, relation: Relation) -> int | None:
     one, two = unlike(one, two)
     first, second = records(one), records(two)
     if first is None or second is None:
@@ -506,11 +509,11 @@ def _rows_apart(one: Any, two: Any, relation: Relation) -> int | None:
     return gone or moved
 
 
-def _comparable(one: Any, two: Any) -> bool:
+def _comparable(one: Database, two: Database) -> bool:
     return isinstance(one, SINGLE) or isinstance(two, SINGLE) or type(one) is type(two)
 
 
-def _counts_apart(one: Any, two: Any, relation: Relation) -> int | None:
+def _counts_apart(one: Database, two: Database, relation: Relation) -> int | None:
     """Steps between two lists of counts, or between two numbers of records."""
     first, second = _counts(one), _counts(two)
     if first is None or second is None or first.shape != second.shape:
@@ -522,7 +525,7 @@ def _counts_apart(one: Any, two: Any, relation: Relation) -> int | None:
     return more if more == fewer else None
 
 
-def _counts(database: Database) -> Any:
+def _counts(database: Database) -> Array | None:
     if isinstance(database, (bool, np.bool_, str, bytes)) or database is None:
         return None
     if isinstance(database, (list, tuple)) and not all(

@@ -32,7 +32,7 @@ UNLIKE = re.compile(r"[^\W\d_]+|\d+")
 
 
 def told_first(
-    columns: Sequence[Sequence[Any]], rows: Sequence[bytes], constants: Sequence[Any] = ()
+    columns: Sequence[Sequence[object]], rows: Sequence[bytes], constants: Sequence[object] = ()
 ) -> Places:
     """The places of all rows, those that tell most first: one for each way to stand out in turn.
 
@@ -69,7 +69,7 @@ def _in_turn(orders: Sequence[Places]) -> Places:
     return list(dict.fromkeys(place for place in turns if place is not None))
 
 
-def is_missing(entry: Any) -> bool:
+def is_missing(entry: object) -> bool:
     """Whether this is None, NaN, or what pandas has for them."""
     if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
         return True
@@ -114,14 +114,14 @@ def _both_ends(numbers: NDArray[np.float64]) -> Places:
     return list(dict.fromkeys(both))
 
 
-def _spelled(column: Sequence[Any]) -> Places:
+def _spelled(column: Sequence[object]) -> Places:
     ordered = sorted((entry, i) for i, entry in enumerate(column) if isinstance(entry, str))
     places = [i for _, i in ordered]
     both = chain.from_iterable(zip(reversed(places), places, strict=True))
     return list(dict.fromkeys(both))
 
 
-def _rarest(labels: Sequence[Any]) -> Places:
+def _rarest(labels: Sequence[object]) -> Places:
     """One of each label, the rarest label first, and then the others; None is no label."""
     times = Counter(label for label in labels if label is not None)
     if len(times) < 2:
@@ -130,7 +130,7 @@ def _rarest(labels: Sequence[Any]) -> Places:
     return sorted(held, key=lambda place: times[labels[place]])
 
 
-def _form(entry: Any) -> str | None:
+def _form(entry: object) -> str | None:
     """How an entry is written: its type, and of a text which of it are letters and digits."""
     if is_missing(entry):
         return None
@@ -147,10 +147,10 @@ def _repeated(rows: Sequence[bytes]) -> Places:
 
 
 def _by_constants(
-    column: Sequence[Any],
+    column: Sequence[object],
     numbers: NDArray[np.float64],
     texts: Sequence[str],
-    constants: Sequence[Any],
+    constants: Sequence[object],
     surprise: NDArray[np.float64],
 ) -> Iterator[Places]:
     """Rows that hold or are next to a constant; `surprise` grows where few are on its side."""
@@ -181,7 +181,7 @@ def _by_constants(
     yield _in_turn(list(held.values()))
 
 
-def _limits(constant: Any) -> list[float]:
+def _limits(constant: object) -> list[float]:
     """The numbers that a constant may stand for: a year is also its first day."""
     one = number(constant)
     if not -inf < one < inf:

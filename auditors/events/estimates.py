@@ -10,7 +10,7 @@ Everything here is an estimate that proposes events; nothing of it enters a verd
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ SPREADS = np.array([1e-3, 0.01, 0.03, 0.1, 0.2, 0.4, 0.8, 1.6, 3.0])
 SHARES = np.array([0.0, 0.5, 0.75, 1.0])
 FEW_ENOUGH = 1024
 """Values on which the belief is chosen; of more, evenly spread ones."""
-Codes = NDArray[np.integer[Any]]
+Codes = NDArray[np.integer]
 RIDGE = 0.02
 """The ridge, as a part of the mean variance of a cell."""
 SETTLED = 1e-6

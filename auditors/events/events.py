@@ -10,11 +10,11 @@ event. It is fixed by draws that teach; what is bet on later draws depends on th
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Array
 from ..outputs.encoding import show, to_json, told
 from ..outputs.features import Column, Feature
 from ..outputs.outputs import Outputs
@@ -196,7 +196,7 @@ class NoneOf:
         return {**Among(self.feature, self.values).to_json(), "kind": "none-of"}
 
 
-def _labelled(codes: NDArray[Any], names: tuple[str, ...], labels: set[str]) -> Bools:
+def _labelled(codes: Array, names: tuple[str, ...], labels: set[str]) -> Bools:
     wanted = [code for code, name in enumerate(names) if name in labels]
     if len(wanted) > FEW:
         return np.isin(codes, wanted)
@@ -206,7 +206,7 @@ def _labelled(codes: NDArray[Any], names: tuple[str, ...], labels: set[str]) -> 
     return inside
 
 
-def _among(values: NDArray[Any], numbers: list[float | int]) -> Bools:
+def _among(values: Array, numbers: list[float | int]) -> Bools:
     """Equality with any number, by bits: NaN equals NaN, -0.0 does not equal 0.0."""
     inside = np.zeros(len(values), dtype=bool)
     if not numbers:
@@ -232,7 +232,7 @@ def _among(values: NDArray[Any], numbers: list[float | int]) -> Bools:
     return inside if len(numbers) <= 8 else np.isin(bits(values), bits(np.array(numbers, float)))
 
 
-def bits(values: NDArray[Any]) -> NDArray[np.int64]:
+def bits(values: Array) -> NDArray[np.int64]:
     """One whole number for each different float, the same for every NaN."""
     floats = np.array(values, dtype=np.float64)
     floats[np.isnan(floats)] = np.nan
@@ -267,7 +267,7 @@ class AnyOf:
 class Outcomes:
     """The output as a whole is one of finitely many, each as `Outputs.rows` gives it."""
 
-    rows: tuple[Any, ...]
+    rows: tuple[object, ...]
 
     def contains(self, outputs: Outputs) -> Bools:
         """Which outputs lie in the event, shape (n,)."""
@@ -285,7 +285,7 @@ class Outcomes:
         return {"kind": "outcomes", "rows": [to_json(row) for row in self.rows]}
 
 
-def _bare(row: object) -> Any:
+def _bare(row: object) -> object:
     """A row of outputs as people write it: without the names of types, texts without quotes."""
     if type(row) is tuple and len(row) == 2 and isinstance(row[0], str):
         row = row[1]
@@ -453,7 +453,9 @@ class _ShapesFinder:
         self.points = np.zeros(count)
         self.points[places] = [shape.points for shape in shapes]
 
-    def step(self, index: int, place: NDArray[np.int64], codes: NDArray[np.uint8]) -> Any:
+    def step(
+        self, index: int, place: NDArray[np.int64], codes: NDArray[np.uint8]
+    ) -> NDArray[np.int64]:
         if index == 0:
             place = np.ones(len(codes), dtype=np.int64)
         return self.steps[index].take(place * len(self.symbols[index]) + codes)

@@ -78,17 +78,18 @@ def event_from_json(data: object, depth: int = 0) -> Event:
     raise EvidenceFormatError(f"no event is of kind {data.get('kind')!r:.60}")
 
 
-def partition_from_json(data: Any) -> Partition:
+def partition_from_json(data: object) -> Partition:
     """The partition that `to_json` wrote; EvidenceFormatError for anything else."""
-    match data.get("kind") if isinstance(data, Mapping) else None:
-        case "bins":
-            return ByBins(bins_from_json(data))
-        case "event":
-            return ByEvent(event_from_json(data["event"]))
-        case "score":
-            cuts = tuple(read_number(cut) for cut in data["cuts"])
-            if len(cuts) <= MOST_CUTS and all(a < b for a, b in pairwise(cuts)):
-                return ByScore(score_from_json(data["score"]), cuts)
+    if isinstance(data, Mapping):
+        match data.get("kind"):
+            case "bins":
+                return ByBins(bins_from_json(data))
+            case "event":
+                return ByEvent(event_from_json(data["event"]))
+            case "score":
+                cuts = tuple(read_number(cut) for cut in data["cuts"])
+                if len(cuts) <= MOST_CUTS and all(a < b for a, b in pairwise(cuts)):
+                    return ByScore(score_from_json(data["score"]), cuts)
     raise EvidenceFormatError("a partition of outputs is by bins, by a score with cuts or an event")
 
 
@@ -151,13 +152,13 @@ def bins_from_json(data: Any) -> Bins:
     return bins
 
 
-def _items(data: Any) -> list[object]:
+def _items(data: object) -> list[object]:
     if not isinstance(data, list) or len(data) > MOST_BINS:
         raise EvidenceFormatError(f"expected a list of at most {MOST_BINS} items, got {data!r:.60}")
     return data
 
 
-def read_number(data: Any) -> float:
+def read_number(data: object) -> float:
     """The data as a number."""
     value = from_json(data)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -165,7 +166,7 @@ def read_number(data: Any) -> float:
     return float(value)
 
 
-def feature_from_json(data: Any) -> Feature:
+def feature_from_json(data: object) -> Feature:
     """The feature that `Feature.to_json` wrote; EvidenceFormatError for anything else."""
     if not isinstance(data, Mapping) or data.get("kind") not in KINDS:
         raise EvidenceFormatError(
@@ -193,7 +194,7 @@ def feature_from_json(data: Any) -> Feature:
     return Feature(kind, _path_from_json(data.get("path")), _path_from_json(other), argument, place)
 
 
-def _path_from_json(data: Any) -> Path:
+def _path_from_json(data: object) -> Path:
     if not isinstance(data, list) or len(data) > DEEPEST:
         raise EvidenceFormatError(f"expected a path of at most {DEEPEST} steps, got {data!r:.80}")
     steps: list[Step] = []

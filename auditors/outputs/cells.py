@@ -7,7 +7,6 @@ differ most, so that a difference in any direction the pilot shows gets cells of
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +95,7 @@ def _points(outputs: Array) -> NDArray[np.float64]:
 
 def codes(first: Array, second: Array) -> tuple[Codes, Codes]:
     """Whole numbers from 0, equal exactly for equal outputs, over both arrays."""
-    both: Any
+    both: Array
     if first.dtype.kind in "biuf" and second.dtype.kind in "biuf":
         both = np.concatenate([_points(first), _points(second)])
         # One column sorts much faster than rows.

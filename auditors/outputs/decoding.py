@@ -17,7 +17,7 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from enum import Enum
@@ -27,9 +27,12 @@ from uuid import UUID
 
 import numpy as np
 
+from ...mechanisms.model import Output
 from ..errors import EvidenceFormatError
-from .encoding import DEEPEST, EXTENSION, POLARS, SPARSE, ZONE, ZONED, Encode, StandIn, harmless
+from .encoding import DEEPEST, EXTENSION, POLARS, SPARSE, ZONE, ZONED, StandIn, harmless
 from .kinds import foreign
+
+Decode = Callable[[object], Output]
 
 MOST_PADDED = 2**24
 """Bytes that an array in a file may need beyond 64 for each of its characters."""
@@ -49,7 +52,7 @@ TAGS = (
 )  # fmt: skip
 
 
-def from_json(data: Any, depth: int = 0) -> Any:
+def from_json(data: object, depth: int = 0) -> Output:
     """The value that `to_json` wrote. Raises EvidenceFormatError on anything else."""
     if depth > DEEPEST:
         raise EvidenceFormatError(f"values may be nested {DEEPEST} deep; this one is deeper")
@@ -75,7 +78,9 @@ def from_json(data: Any, depth: int = 0) -> Any:
         raise EvidenceFormatError(f"a {tags[0]} value is malformed: {error}") from None
 
 
-def _dtype(kind: Any, entries: int, written: Any) -> np.dtype[Any]:
+def _dtype(
+    kind: str | list[tuple[str, str]], entries: int, written: Iterable[object]
+) -> np.dtype[np.generic]:
     """The dtype, refused where the entries would need far more room than they take in the file."""
     dtype = np.dtype(kind)
     if dtype.itemsize > 64:
@@ -88,7 +93,7 @@ def _dtype(kind: Any, entries: int, written: Any) -> np.dtype[Any]:
     return dtype
 
 
-def _shape(sizes: Any, entries: int) -> tuple[int, ...]:
+def _shape(sizes: Iterable[int], entries: int) -> tuple[int, ...]:
     shape = tuple(sizes)
     if len(shape) > 32 or not all(type(size) is int and 0 <= size <= 2**40 for size in shape):
         raise EvidenceFormatError("the shape of an array must be up to 32 whole numbers")
@@ -97,7 +102,7 @@ def _shape(sizes: Any, entries: int) -> tuple[int, ...]:
     return shape
 
 
-def _hashed(items: list[Any]) -> list[Any]:
+def _hashed(items: list[Output]) -> list[Output]:
     """The items, refused where so many have one hash that a set of them would take for ever."""
     if len(items) > MOST_ALIKE:
         ((_, alike),) = Counter(map(hash, items)).most_common(1)
@@ -114,19 +119,19 @@ def _read_dict(data: Any, depth: int) -> object:
     return dict(pairs)
 
 
-def _read_fraction(data: Any, _: int) -> Fraction:
+def _read_fraction(data: object, _: int) -> Fraction:
     if not FRACTION.fullmatch(str(data)):
         raise EvidenceFormatError(f"a fraction is written as 3/4 or 3, got {data!r:.40}")
     return Fraction(str(data))
 
 
-def _read_int(data: Any, _: int) -> int:
+def _read_int(data: object, _: int) -> int:
     if not WHOLE.fullmatch(str(data)):
         raise EvidenceFormatError(f"a whole number is written as digits, got {data!r:.40}")
     return int(str(data))
 
 
-def _read_decimal(data: Any, _: int) -> Decimal:
+def _read_decimal(data: object, _: int) -> Decimal:
     number = Decimal(str(data))
     if number.is_finite() and abs(number.adjusted()) > LARGEST_EXPONENT:
         raise EvidenceFormatError(
@@ -179,7 +184,7 @@ def _read_numpy(data: Any, depth: int) -> object:
     return dtype.type(value)
 
 
-def _loaded_class(name: Any, expected: Callable[[type], bool]) -> Any:
+def _loaded_class(name: object, expected: Callable[[type], bool]) -> Any:
     module, _, path = str(name).partition(":")
     found: Any = sys.modules.get(module)
     for part in path.split("."):
@@ -192,7 +197,7 @@ def _loaded_class(name: Any, expected: Callable[[type], bool]) -> Any:
     return found
 
 
-def _read_dataclass(data: Any, depth: int) -> Any:
+def _read_dataclass(data: Any, depth: int) -> object:
     kind = _loaded_class(data[0], dataclasses.is_dataclass)
     names = {field.name for field in dataclasses.fields(kind)}
     fields = {str(key): from_json(item, depth) for key, item in data[1].items()}
@@ -201,9 +206,9 @@ def _read_dataclass(data: Any, depth: int) -> Any:
     return _with_attributes(kind, fields)
 
 
-def _with_attributes(kind: type, held: dict[str, Any]) -> Any:
+def _with_attributes(kind: type, held: dict[str, Output]) -> object:
     """An object of the class with these attributes; none of its code is run."""
-    made: Any = object.__new__(kind)
+    made: object = object.__new__(kind)
     for name, item in held.items():
         if isinstance(getattr(kind, name, None), property):
             raise EvidenceFormatError(f"{name!r:.60} is computed by {kind.__name__} and not stored")
@@ -227,11 +232,11 @@ def _read_namedtuple(data: Any, depth: int) -> object:
     return kind(*(from_json(item, depth) for item in data[1]))
 
 
-def _table_reader(tag: str) -> Callable[[Any, int], Any]:
+def _table_reader(tag: str) -> Callable[[Any, int], Output]:
     return lambda data, depth: table_from_json(tag, data, lambda item: from_json(item, depth))
 
 
-_READERS: dict[str, Callable[[Any, int], Any]] = {
+_READERS: dict[str, Callable[[Any, int], Output]] = {
     "$float": lambda data, _: float({"nan": "nan", "inf": "inf", "-inf": "-inf"}[data]),
     "$tuple": lambda data, depth: tuple(from_json(list(data), depth)),
     "$set": lambda data, depth: set(_hashed(from_json(list(data), depth))),
@@ -261,7 +266,7 @@ _READERS: dict[str, Callable[[Any, int], Any]] = {
 }
 
 
-def table_from_json(tag: str, data: Any, decode: Encode) -> Any:
+def table_from_json(tag: str, data: Any, decode: Decode) -> Output:
     """The table that `table_to_json` wrote. Raises EvidenceFormatError without its library."""
     match tag:
         case "$dataframe":
@@ -306,7 +311,7 @@ def _library(name: str) -> Any:
         ) from None
 
 
-def _index_from_json(data: Any, pandas: Any, decode: Encode) -> Any:
+def _index_from_json(data: Any, pandas: Any, decode: Decode) -> Output:
     names = [decode(name) for name in data["names"]]
     if "range" in data:
         start, stop, step = (int(number) for number in data["range"])
@@ -318,7 +323,7 @@ def _index_from_json(data: Any, pandas: Any, decode: Encode) -> Any:
     return pandas.Index(_column_from_json(data["data"], pandas, decode), name=names[0])
 
 
-def _column_from_json(data: Any, pandas: Any, decode: Encode) -> Any:
+def _column_from_json(data: Any, pandas: Any, decode: Decode) -> Output:
     if "numpy" in data:
         found = decode(data["numpy"])
         if not isinstance(found, np.ndarray) or found.ndim != 1:
@@ -340,7 +345,7 @@ def _column_from_json(data: Any, pandas: Any, decode: Encode) -> Any:
     return pandas.array([decode(cell) for cell in data["cells"]], dtype=dtype)
 
 
-def _polars_from_json(data: Any, decode: Encode) -> Any:
+def _polars_from_json(data: Any, decode: Decode) -> Output:
     polars = _library("polars")
     name, dtype, cells = data
     if dtype not in POLARS:
@@ -348,7 +353,7 @@ def _polars_from_json(data: Any, decode: Encode) -> Any:
     return polars.Series(str(name), [decode(c) for c in cells], dtype=getattr(polars, str(dtype)))
 
 
-def _sparse_from_json(data: Any, decode: Encode) -> Any:
+def _sparse_from_json(data: Any, decode: Decode) -> Output:
     if data["kind"] not in SPARSE:
         raise EvidenceFormatError(f"sparse matrices of kind {data['kind']!r:.40} are not read")
     build = getattr(_library("scipy.sparse"), data["kind"])

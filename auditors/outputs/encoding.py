@@ -25,6 +25,7 @@ from uuid import UUID
 
 import numpy as np
 
+from ...mechanisms.model import Array, Database, Output
 from ..errors import InvalidArgument
 from .kinds import Foreign
 from .tables import attributes
@@ -48,7 +49,7 @@ LARGE = 10_000
 """Rows from which a database is long: its JSON form takes a good part of a second."""
 LONG_LOOK = 4_000
 """Fields of all records from which the repr of a list of records takes a millisecond."""
-Encode = Callable[[Any], Any]
+Encode = Callable[[Output], object]
 
 EXTENSION = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|boolean|string|str)")
 ZONE = re.compile(r"[A-Z][A-Za-z0-9_+:-]{0,30}(/[A-Z][A-Za-z0-9_+-]{0,30}){0,2}")
@@ -65,7 +66,7 @@ SPARSE = frozenset(
 )
 
 
-def to_json(value: Any, depth: int = 0) -> object:
+def to_json(value: Output, depth: int = 0) -> object:
     """The JSON form of any value made of the types named in the module's description.
 
     Raises InvalidArgument for a type that has no JSON form or for nesting beyond 60 levels.
@@ -103,7 +104,7 @@ def to_json(value: Any, depth: int = 0) -> object:
     return _container_to_json(value, depth)
 
 
-def _is_written(value: Any) -> bool:
+def _is_written(value: Output) -> bool:
     """Whether JSON has a number for it that every reader takes: not a whole one beyond doubles."""
     return type(value) is not int or value.bit_length() < LONGEST_INT
 
@@ -117,8 +118,8 @@ def _digits(value: int) -> str:
         ) from None
 
 
-def _container_to_json(value: Any, depth: int) -> object:
-    def inner(item: Any) -> Any:
+def _container_to_json(value: Output, depth: int) -> object:
+    def inner(item: Output) -> object:
         return to_json(item, depth + 1)
 
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -162,7 +163,7 @@ def _container_to_json(value: Any, depth: int) -> object:
 class StandIn:
     """An object of a class that is not loaded: its name and attributes."""
 
-    def __init__(self, name: str, held: dict[str, Any]) -> None:
+    def __init__(self, name: str, held: dict[str, Output]) -> None:
         """`name` is module:class."""
         self.name, self.held = name, held
 
@@ -180,7 +181,7 @@ class StandIn:
         return f"{self.name.partition(':')[2]}({held})"
 
 
-def _plain_object(value: Any) -> bool:
+def _plain_object(value: Output) -> bool:
     """Whether the value is an object of the user's own, with nothing but attributes."""
     kind = type(value)
     ours = not isinstance(value, type) and harmless(kind)
@@ -215,10 +216,10 @@ _SCALARS: tuple[tuple[type, str, Callable[[Any], Any]], ...] = (
 )
 
 
-def _array_to_json(array: np.ndarray[Any, Any], depth: int) -> object:
+def _array_to_json(array: Array, depth: int) -> object:
     if array.dtype.names is not None:
         rows = [list(row) for row in array.ravel().tolist()]
-        kind: Any = [[name, array.dtype[name].str] for name in array.dtype.names]
+        kind: object = [[name, array.dtype[name].str] for name in array.dtype.names]
         return {"$records": {"dtype": kind, "shape": list(array.shape), "data": to_json(rows)}}
     kind = "object" if array.dtype.hasobject else array.dtype.str
     # The items come as a list of their own, which is mostly one of plain values.
@@ -230,7 +231,7 @@ def _class_name(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: Output) -> bytes:
     """Bytes that are equal exactly when two values have the same JSON form, in any key order."""
     if _is_json(value):
         with suppress(ValueError):  # a number that is not finite
@@ -238,7 +239,7 @@ def canonical(value: Any) -> bytes:
     return _text(_ordered(to_json(value))).encode()
 
 
-def _is_json(value: Any) -> bool:
+def _is_json(value: Output) -> bool:
     """Whether a value is a list of plain values, and of dicts of them, that is its own JSON form.
 
     Most databases are, and each is encoded for every pair it is in.
@@ -246,7 +247,7 @@ def _is_json(value: Any) -> bool:
     if type(value) is not list:
         return False
     kinds: set[type] = set()
-    names: set[Any] = set()
+    names: set[object] = set()
     for row in value:
         if type(row) is dict:
             kinds.update(map(type, row.values()))
@@ -257,7 +258,7 @@ def _is_json(value: Any) -> bool:
     return plain and all(type(name) is str and not name.startswith("$") for name in names)
 
 
-def stamp(value: Any) -> bytes:
+def stamp(value: Output) -> bytes:
     """Bytes by which a change of a value shows, for one process; quick for plain ones."""
     if type(value) is np.ndarray and not value.dtype.hasobject:
         # Its form is part of it, which a mechanism may change too.
@@ -267,12 +268,12 @@ def stamp(value: Any) -> bytes:
     return repr(value).encode() if is_plain_list(value) else canonical(value)
 
 
-def identity(database: Any) -> bytes:
+def identity(database: Database) -> bytes:
     """Bytes that are equal where two databases of one process are; quick for long ones."""
     return stamp(database) if is_long(database) else canonical(database)
 
 
-def looks_long(database: Any) -> bool:
+def looks_long(database: Database) -> bool:
     """Whether looking at the whole database takes longer than many calls of a mechanism."""
     if is_long(database):
         return True
@@ -282,13 +283,13 @@ def looks_long(database: Any) -> bool:
     return len(database) * width >= LONG_LOOK
 
 
-def is_long(database: Any) -> bool:
+def is_long(database: Database) -> bool:
     """Whether a database has so many records that looking at all of them takes long."""
     kind = type(database)
     return (database.size if kind is np.ndarray else len(database) if kind is list else 0) >= LARGE
 
 
-def is_plain_list(value: Any) -> bool:
+def is_plain_list(value: Output) -> bool:
     """Whether a value is a list of plain values, and of lists, tuples and dicts of them."""
     if type(value) is not list:
         return False
@@ -304,14 +305,14 @@ def is_plain_list(value: Any) -> bool:
     return kinds <= PLAIN | {float}
 
 
-def _packed(items: Sequence[Any]) -> bytes:
+def _packed(items: Sequence[Output]) -> bytes:
     kind = type(items).__name__.encode()
     if set(map(type, items)) == {float}:
         return kind + packed("d", items).tobytes()  # their repr takes long
     return kind + repr(items).encode()
 
 
-def told(row: Any) -> bytes:
+def told(row: Output) -> bytes:
     """Bytes that are equal where two rows of outputs are equal, and only there.
 
     A whole number is told as the double that it is: one output is 0 in a column of whole numbers
@@ -329,18 +330,18 @@ def told(row: Any) -> bytes:
     return repr(_as_double(row)).encode("utf-8", "surrogatepass")
 
 
-def _as_double(value: Any) -> object:
+def _as_double(value: Output) -> object:
     return float(value) if type(value) in (int, bool) and abs(value) <= DOUBLED else value
 
 
 _WRITER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _text(data: Any) -> str:
+def _text(data: object) -> str:
     return _WRITER.encode(data)
 
 
-def _ordered(data: Any) -> Any:
+def _ordered(data: object) -> object:
     if isinstance(data, list):
         # Most lists have nothing in them to order.
         nested = not {list, dict}.isdisjoint(map(type, data))
@@ -348,10 +349,11 @@ def _ordered(data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     inner = {key: _ordered(item) for key, item in data.items()}
-    return {"$dict": sorted(inner["$dict"], key=_text)} if "$dict" in inner else inner
+    pairs = inner.get("$dict")
+    return {"$dict": sorted(pairs, key=_text)} if isinstance(pairs, list) else inner
 
 
-def show(value: Any) -> str:
+def show(value: Output) -> str:
     """A short text for people: Python notation, long repetitions and long values abridged."""
     if isinstance(value, np.ndarray) and value.ndim and len(value) >= LARGE:
         return _beginning(value[:SHOWN].tolist(), len(value))
@@ -376,7 +378,7 @@ def show(value: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 30]} ... ({len(text)} characters)"
 
 
-def _head(value: Sequence[Any]) -> int:
+def _head(value: Sequence[Output]) -> int:
     """Up to where a long sequence has more runs of equal items than are shown."""
     runs = 0
     for place in range(1, len(value)):
@@ -387,7 +389,7 @@ def _head(value: Sequence[Any]) -> int:
     return len(value)
 
 
-def _beginning(head: Any, length: int) -> str:
+def _beginning(head: Sequence[Output], length: int) -> str:
     """The first items of a sequence of so many, of which more are told than there is room for."""
     return f"{show(list(head))[: SHOWN - 30].partition(' ... ')[0]} ... ({length:,} items)"
 
@@ -402,7 +404,7 @@ class _Unspoken:
         return self.text
 
 
-def _readable(value: Any, depth: int = 0) -> object:
+def _readable(value: Output, depth: int = 0) -> object:
     """The value with what is in plain objects and small sparse matrices, at any depth within."""
     kind = type(value)
     if depth > DEEPEST_SHOWN:
@@ -411,7 +413,7 @@ def _readable(value: Any, depth: int = 0) -> object:
         return kind(_readable(item, depth + 1) for item in value)
     if kind is dict:
         return {key: _readable(item, depth + 1) for key, item in value.items()}
-    own: Any = kind.__repr__
+    own: object = kind.__repr__
     if own is object.__repr__ and hasattr(value, "__dict__"):
         parts = (f"{key}={_readable(item, depth + 1)!r}" for key, item in vars(value).items())
         return _Unspoken(f"{kind.__name__}({', '.join(parts)})")
@@ -420,14 +422,14 @@ def _readable(value: Any, depth: int = 0) -> object:
     return value
 
 
-def _shown_table(table: Any) -> str:
+def _shown_table(table: Output) -> str:
     """A table on one line: its columns as lists."""
     cells = {name: list(table[name]) for name in list(table.columns)}
     return f"{type(table).__name__}({cells!r})"
 
 
-def _show_runs(items: Any) -> str:
-    runs: list[tuple[Any, int]] = []
+def _show_runs(items: Sequence[Output]) -> str:
+    runs: list[tuple[Output, int]] = []
     for item in items:
         if runs and repr(runs[-1][0]) == repr(item):
             runs[-1] = (item, runs[-1][1] + 1)
@@ -438,7 +440,7 @@ def _show_runs(items: Any) -> str:
     return " + ".join(f"[{item!r}]" + (f" * {times}" if times > 1 else "") for item, times in runs)
 
 
-def table_to_json(value: Any, encode: Encode) -> dict[str, Any] | None:
+def table_to_json(value: Output, encode: Encode) -> dict[str, object] | None:
     """The JSON form of a table; None for what is no table.
 
     Raises InvalidArgument for a column of a dtype that is not written.
@@ -485,7 +487,7 @@ def table_to_json(value: Any, encode: Encode) -> dict[str, Any] | None:
     return None
 
 
-def _index_to_json(index: Any, encode: Encode) -> object:
+def _index_to_json(index: Output, encode: Encode) -> object:
     names = [encode(name) for name in index.names]
     if type(index).__name__ == "RangeIndex":
         return {"range": [index.start, index.stop, index.step], "names": names}
@@ -494,7 +496,7 @@ def _index_to_json(index: Any, encode: Encode) -> object:
     return {"data": _column_to_json(index.array, encode), "names": names}
 
 
-def _column_to_json(array: Any, encode: Encode) -> object:
+def _column_to_json(array: Output, encode: Encode) -> object:
     dtype = array.dtype
     if hasattr(dtype, "categories"):
         return {
@@ -516,7 +518,7 @@ def _column_to_json(array: Any, encode: Encode) -> object:
     )
 
 
-def _polars_to_json(series: Any, encode: Encode) -> object:
+def _polars_to_json(series: Output, encode: Encode) -> object:
     dtype = str(series.dtype)
     if dtype not in POLARS:
         raise InvalidArgument(

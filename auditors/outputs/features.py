@@ -7,11 +7,11 @@ prints as a person would write it and is rebuilt from JSON.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Array
 from .nodes import Path
 from .texts import BETWEEN, END, START
 
@@ -39,7 +39,7 @@ class Column:
     else whole numbers of shape (n,): the place in `names` of an entry's label, -1 for a number.
     """
 
-    values: NDArray[Any]
+    values: Array
     codes: NDArray[np.integer] | None = None
     names: tuple[str, ...] = ()
 
@@ -55,7 +55,7 @@ class Column:
             return None
         return self.names[self.codes[index]]
 
-    def replaced(self, numbers: NDArray[Any], known: Mapping[str, Any], other: Any) -> NDArray[Any]:
+    def replaced(self, numbers: Array, known: Mapping[str, float], other: float) -> Array:
         """`numbers`, with every label's entry replaced by what `known` says, else `other`."""
         if self.codes is None:
             return numbers
@@ -157,7 +157,7 @@ class Feature:
 
     def to_json(self) -> dict[str, object]:
         """Plain data that `feature_from_json` rebuilds the feature from."""
-        data: dict[str, Any] = {"kind": self.kind, "path": _path_to_json(self.path)}
+        data: dict[str, object] = {"kind": self.kind, "path": _path_to_json(self.path)}
         if self.kind in PAIRED:
             data["other"] = _path_to_json(self.other)
         if self.argument is not None:

@@ -11,7 +11,7 @@ import array
 import ipaddress
 import types
 from collections import abc, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -19,12 +19,12 @@ from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import PurePath
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 from uuid import UUID
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...mechanisms.model import Array, Output
 from ..errors import ContractError, EvidenceFormatError
 from .nodes import Step
 from .tables import attributes, open_table
@@ -82,25 +82,25 @@ class Foreign:
     told: ClassVar[str]
     how: ClassVar[str]
 
-    def __init__(self, content: Any) -> None:
+    def __init__(self, content: Output) -> None:
         """`content` is nobody else's."""
         self.content = content
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """The type is made anew in another process."""
         return foreign, (self.told, self.how, self.content)
 
-    def __deepcopy__(self, _: Any) -> "Foreign":
+    def __deepcopy__(self, _: object) -> "Foreign":
         """Nobody can change it."""
         return self
 
     @property
-    def parts(self) -> dict[Any, Any]:
+    def parts(self) -> dict[Step, Output]:
         """The steps of an object with what is there."""
         return {(role, name): value for role, name, value in self.content}
 
 
-def foreign(told: Any, how: Any, content: Any) -> Foreign:
+def foreign(told: object, how: object, content: Output) -> Foreign:
     """A value of the type named `told`; EvidenceFormatError for content of another form."""
     if not isinstance(told, str) or how not in HOWS or not _fits(how, content):
         raise EvidenceFormatError(
@@ -112,7 +112,7 @@ def foreign(told: Any, how: Any, content: Any) -> Foreign:
     return _type(told, how)(tuple(content) if how in ("text", "printed", "all") else content)
 
 
-def _fits(how: str, content: Any) -> bool:
+def _fits(how: object, content: Output) -> bool:
     if how in ("float", "int"):
         return type(content) is float if how == "float" else type(content) in (int, str)
     if how == "array":
@@ -163,7 +163,7 @@ def type_name(kind: type) -> str:
     return kind.__qualname__ if module in short else f"{module}.{kind.__qualname__}"
 
 
-def _itself(value: Any) -> object:
+def _itself(value: object) -> object:
     return value
 
 
@@ -172,7 +172,7 @@ def number_text(value: int) -> str:
     return str(value) if value.bit_length() < 10_000 else hex(value)
 
 
-def key_text(key: Any) -> str:
+def key_text(key: Output) -> str:
     """A text for a dict key or a member of a set, equal exactly for equal values and types."""
     kind = kind_of(type(key))
     if kind.how == "int":
@@ -200,13 +200,13 @@ _NUMPY_KEYS = (np.number, np.bool_, np.str_, np.bytes_)
 _PLAIN_KEYS = frozenset({str, int, float, bytes, bool, type(None), tuple, frozenset})
 
 
-def _mapping(value: Any) -> dict[Step, object]:
+def _mapping(value: Output) -> dict[Step, object]:
     items = dict.items(value) if isinstance(value, dict) else value.items()
     return _named((("key", key_text(key)), item) for key, item in items)
 
 
-def _named(pairs: Any) -> dict[Step, Any]:
-    found: dict[Step, Any] = {}
+def _named(pairs: Iterable[tuple[tuple[str, str], Output]]) -> dict[Step, Output]:
+    found: dict[Step, Output] = {}
     for (role, text), item in pairs:
         step, number = (role, text), 1
         while step in found:
@@ -216,24 +216,24 @@ def _named(pairs: Any) -> dict[Step, Any]:
     return found
 
 
-def _set(value: Any) -> dict[Step, object]:
+def _set(value: set[Output] | frozenset[Output]) -> dict[Step, object]:
     # Sorted by their texts: the order of a set differs between processes.
     members = _members(value)
     texts = [(key_text(member), place) for place, member in enumerate(members)]
     return _named((("member", text), members[place]) for text, place in sorted(texts))
 
 
-def _members(value: Any) -> list[object]:
+def _members(value: set[Output] | frozenset[Output]) -> list[object]:
     return [*(frozenset.__iter__(value) if isinstance(value, frozenset) else set.__iter__(value))]
 
 
-def _namedtuple(value: Any) -> dict[Step, object]:
+def _namedtuple(value: Output) -> dict[Step, object]:
     items = tuple.__iter__(value)
     return {("field", name): item for name, item in zip(type(value)._fields, items, strict=True)}
 
 
-def _refused(what: str, instead: str) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
+def _refused(what: str, instead: str) -> Callable[[Output], NoReturn]:
+    def read(value: Output) -> NoReturn:
         if isinstance(value, abc.Coroutine):
             value.close()  # else Python warns that nobody awaited it
         raise ContractError(f"the mechanism returned {what}; {instead}")
@@ -241,7 +241,7 @@ def _refused(what: str, instead: str) -> Callable[[Any], Any]:
     return read
 
 
-def _printed(value: Any) -> tuple[str, int]:
+def _printed(value: Output) -> tuple[str, int]:
     try:
         text = repr(value)
     except Exception as error:  # noqa: BLE001 - whatever the output's own code raises
@@ -252,20 +252,20 @@ def _printed(value: Any) -> tuple[str, int]:
     return text, -1
 
 
-def _decimal(value: Any) -> tuple[float, str, dict[Step, object]]:
+def _decimal(value: Decimal) -> tuple[float, str, dict[Step, object]]:
     text = str(Decimal(value))
     number = float("nan") if value.is_nan() else float(value)
     return number, text, {("field", "exponent"): Decimal(value).as_tuple().exponent}
 
 
-def _fraction(value: Any) -> tuple[float, str, dict[Step, object]]:
+def _fraction(value: Fraction) -> tuple[float, str, dict[Step, object]]:
     top, bottom = value.numerator, value.denominator
     return nearest(value), f"{number_text(top)}/{number_text(bottom)}", {
         ("field", "numerator"): top, ("field", "denominator"): bottom
     }  # fmt: skip
 
 
-def nearest(value: Any) -> float:
+def nearest(value: int | Fraction) -> float:
     """The double next to a number, infinite for one beyond them."""
     try:
         return float(value)
@@ -273,7 +273,7 @@ def nearest(value: Any) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
-def _datetime(value: Any) -> tuple[None, str, dict[Step, object]]:
+def _datetime(value: datetime) -> tuple[None, str, dict[Step, object]]:
     start = datetime(1970, 1, 1, tzinfo=UTC if value.tzinfo else None)
     return None, datetime.__repr__(value), {
         ("field", "timestamp()"): (value - start) / timedelta(seconds=1),
@@ -282,7 +282,7 @@ def _datetime(value: Any) -> tuple[None, str, dict[Step, object]]:
     }  # fmt: skip
 
 
-def _typed(value: "array.array[Any]") -> NDArray[Any]:
+def _typed(value: "array.array[Output]") -> Array:
     entries = array.array.tolist(value)
     return np.array(entries, dtype=None if value.typecode in "uw" else value.typecode)
 
@@ -420,7 +420,7 @@ def _numpy_scalar(kind: type, name: str) -> Kind:
 def _object(kind: type, name: str) -> Kind:
     """A class that nothing else is known of: attributes if it holds any, else its text."""
 
-    def read(value: Any) -> dict[Step, Any] | None:
+    def read(value: Output) -> dict[Step, Output] | None:
         return attributes(value) or None
 
     return Kind(name, "object", read)
@@ -430,7 +430,7 @@ def _a(name: str) -> str:
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
-def text_of_last_resort(value: Any) -> tuple[str, str]:
+def text_of_last_resort(value: Output) -> tuple[str, str]:
     """(text, what it leaves unread) of a value that shows no parts."""
     if type(value).__repr__ is object.__repr__:  # type: ignore[comparison-overlap]
         return _a(type_name(type(value))), "all"

@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Array
+
 Step = int | tuple[str, str]
 """An index, or ("key", text) for a dict entry, ("field", name) for an attribute, ("member", text)
 for a member
 of a set; ("read", how) for what a text says, see `texts`."""
 Path = tuple[Step, ...]
 Places = NDArray[np.intp]
-Index = slice | NDArray[Any]
+Index = slice | Array
 
 MANY_SHAPES = 4
 """Vectors of more lengths than this are kept as one ragged node."""
@@ -34,9 +36,9 @@ class Numbers:
     """Booleans, integers or floats of one type: `values` has shape (n,)."""
 
     kind: str
-    values: NDArray[Any]
+    values: Array
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """What workers send: the numbers in the narrowest type that holds them."""
         return _numbers, (self.kind, narrowed(self.values), self.values.dtype)
 
@@ -67,7 +69,7 @@ class Texts:
     unread: str = ""
     read: "list[Node | None]" = field(default_factory=list, compare=False, repr=False)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """What workers send: the texts and not what they say."""
         return Texts, (self.kind, self.codes, self.names, self.lengths, self.unread)
 
@@ -127,9 +129,9 @@ class Grid:
 
     kind: str
     inner: str
-    values: NDArray[Any]
+    values: Array
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """What workers send: the numbers in the narrowest type that holds them."""
         return _grid, (self.kind, self.inner, narrowed(self.values), self.values.dtype)
 
@@ -152,7 +154,7 @@ class Grid:
         return Grid(self.kind, self.inner, inner)
 
 
-def narrowed(values: NDArray[Any]) -> NDArray[Any]:
+def narrowed(values: Array) -> Array:
     """The same numbers in the narrowest type from which every bit of them comes back."""
     for kind in NARROW:
         if np.dtype(kind).itemsize >= values.dtype.itemsize:
@@ -162,17 +164,17 @@ def narrowed(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def _comes_back(values: NDArray[Any], kind: str) -> bool:
+def _comes_back(values: Array, kind: str) -> bool:
     with np.errstate(all="ignore"):
         back = values.astype(kind).astype(values.dtype)
     return back.tobytes() == values.tobytes()
 
 
-def _numbers(kind: str, values: NDArray[Any], dtype: np.dtype[Any]) -> Numbers:
+def _numbers(kind: str, values: Array, dtype: np.dtype[np.generic]) -> Numbers:
     return Numbers(kind, values.astype(dtype, copy=False))
 
 
-def _grid(kind: str, inner: str, values: NDArray[Any], dtype: np.dtype[Any]) -> Grid:
+def _grid(kind: str, inner: str, values: Array, dtype: np.dtype[np.generic]) -> Grid:
     return Grid(kind, inner, values.astype(dtype, copy=False))
 
 
@@ -341,7 +343,7 @@ def joined(nodes: Sequence[Node]) -> Node:
     together = _same(nodes)
     if together is not None:
         return together
-    groups: dict[Any, tuple[list[Places], list[Node]]] = {}
+    groups: dict[object, tuple[list[Places], list[Node]]] = {}
     start = 0
     for node in nodes:
         for rows, inner in pieces_of(node):
@@ -476,7 +478,7 @@ def of_forms(count: int, found: list[tuple[NDArray[np.intp], Node]]) -> Node:
     return joined([node for _, node in found]).take(order)
 
 
-def plain_rows(node: Node) -> list[Any]:
+def plain_rows(node: Node) -> list[object]:
     """The values as numbers, texts, and (type, parts) of the rest."""
     match node:
         case Numbers():
@@ -501,7 +503,7 @@ def plain_rows(node: Node) -> list[Any]:
             return [(node.kind, dict(zip(names, row, strict=True))) for row in rows]
         case Ragged():
             return _plain_ragged(node)
-    found: list[Any] = [None] * node.count
+    found: list[object] = [None] * node.count
     for rows_, inner in pieces_of(node):
         places = range(node.count) if rows_ is None else rows_.tolist()
         for place, value in zip(places, plain_rows(inner), strict=True):
@@ -509,7 +511,7 @@ def plain_rows(node: Node) -> list[Any]:
     return found
 
 
-def _nested(kind: str, value: Any) -> object:
+def _nested(kind: str, value: object) -> object:
     """An array of several axes as lists of lists of one type, as those are written elsewhere."""
     if type(value) is list and value and type(value[0]) is list:
         value = tuple(_nested(kind, part) for part in value)
@@ -563,7 +565,7 @@ def missing_in(node: Node) -> NDArray[np.int64]:
     return found
 
 
-def flat(values: NDArray[Any]) -> NDArray[Any]:
+def flat(values: Array) -> Array:
     """One row for each output, also where there is none."""
     return values.reshape(len(values), prod(values.shape[1:]))
 

@@ -7,11 +7,12 @@ read off their nodes, and are kept, so that asking again costs nothing.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Array, Output
 from ..errors import ContractError
 from .features import ABSENT, Column, Feature, path_name
 from .nodes import (
@@ -24,6 +25,7 @@ from .nodes import (
     Path,
     Places,
     Ragged,
+    Step,
     Texts,
     entries_of,
     flat,
@@ -72,14 +74,14 @@ class Outputs:
         self.types = types
         self._columns: dict[Feature, Column] = {}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """What workers send: the outputs without the columns asked for, one type said once."""
         types = self.types
         alike = types is not None and len(types.names) == 1
         return _received, (self.node, self.count, types.names[0] if types and alike else types)
 
     @classmethod
-    def of(cls, raw: Any, count: int) -> "Outputs":
+    def of(cls, raw: Output, count: int) -> "Outputs":
         """What run(database, rng, size=count) returned.
 
         An array with leading axis `count`, a list of `count` outputs, or a tuple, dict or
@@ -88,7 +90,7 @@ class Outputs:
         return cls._of_types(vectorised(raw, count))
 
     @classmethod
-    def of_list(cls, outputs: Sequence[Any]) -> "Outputs":
+    def of_list(cls, outputs: Sequence[Output]) -> "Outputs":
         """Outputs collected one by one. Raises ContractError for what cannot be compared."""
         return cls._of_types(packed(list(outputs)))
 
@@ -125,7 +127,7 @@ class Outputs:
         types = None if self.types is None else self.types.take(part)
         return Outputs(self.node.take(part), len(range(self.count)[part]), types)
 
-    def rows(self, most: int | None = None) -> list[Any]:
+    def rows(self, most: int | None = None) -> list[object]:
         """The first outputs as plain Python values: numbers, texts, and (type, parts) of the rest.
 
         Equal exactly where the outputs are equal, as far as they are compared.
@@ -222,7 +224,7 @@ def _unread(node: Node, path: Path, *, distinct: bool = True) -> str:
     return ""
 
 
-def _bytes_of(part: Any) -> int:
+def _bytes_of(part: object) -> int:
     """About what a node takes: its arrays and its texts."""
     match part:
         case np.ndarray():
@@ -262,7 +264,7 @@ def _assembled(count: int, found: Sequence[tuple[NDArray[np.intp] | None, Column
     codes = np.zeros(count, dtype=np.int32)
     places = {ABSENT: 0}
     for rows, column in found:
-        where: Any = slice(None) if rows is None else rows
+        where: slice | Places = slice(None) if rows is None else rows
         values[where] = column.values
         if column.codes is None:
             codes[where] = -1
@@ -274,7 +276,7 @@ def _assembled(count: int, found: Sequence[tuple[NDArray[np.intp] | None, Column
     return _compact(values, codes, tuple(places))
 
 
-def _compact(values: NDArray[Any], codes: NDArray[Any], names: tuple[str, ...]) -> Column:
+def _compact(values: Array, codes: Array, names: tuple[str, ...]) -> Column:
     """The column with the names that occur, in no other order than that of the names."""
     used = np.bincount(codes + 1, minlength=len(names) + 1)[1:] > 0
     if used.all():
@@ -286,7 +288,7 @@ def _compact(values: NDArray[Any], codes: NDArray[Any], names: tuple[str, ...]) 
     return Column(values, new[codes], keep)
 
 
-def _but_for(missing: NDArray[np.bool_], values: NDArray[Any], label: str) -> Column:
+def _but_for(missing: NDArray[np.bool_], values: Array, label: str) -> Column:
     """The numbers, with a label in the place of those that are missing."""
     if not missing.any():
         return Column(values)
@@ -298,7 +300,7 @@ def _constant(label: str, count: int) -> Column:
     return Column(np.broadcast_to(np.nan, count), np.zeros(count, dtype=np.int32), (label,))
 
 
-def _numbers(values: NDArray[Any]) -> Column:
+def _numbers(values: Array) -> Column:
     """Numbers as they are where a double holds them, else the nearest double."""
     kind = values.dtype.kind
     if kind == "f":
@@ -308,7 +310,7 @@ def _numbers(values: NDArray[Any]) -> Column:
     return Column(values)
 
 
-def _large(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _large(values: Array) -> NDArray[np.bool_]:
     if values.dtype.kind == "u":
         return values > EXACT
     return (values > EXACT) | (values < -EXACT)
@@ -382,8 +384,9 @@ def _keys(node: Node, _: Feature) -> Column:
     return _constant("no keys", node.count)
 
 
-def _named(steps: Sequence[Any]) -> str:
-    return f"keys {', '.join(step[1] for step in steps)}" if steps else "no entries"
+def _named(steps: Sequence[Step]) -> str:
+    names = ", ".join(step[1] for step in steps if not isinstance(step, int))
+    return f"keys {names}" if steps else "no entries"
 
 
 def _difference(node: Node, feature: Feature) -> Column:
@@ -444,10 +447,10 @@ def _residue(node: Node, feature: Feature) -> Column:
     return _constant("no number", node.count)
 
 
-def _modulo(values: NDArray[Any], step: int) -> NDArray[Any]:
+def _modulo(values: Array, step: int) -> Array:
     if step > np.iinfo(values.dtype).max:
         return np.array([value % step for value in values.tolist()], dtype=np.float64)
-    found: NDArray[Any] = values % values.dtype.type(step)
+    found: Array = values % values.dtype.type(step)
     return found
 
 
@@ -461,7 +464,7 @@ def _rest(text: str, step: int) -> float:
 
 def _first(node: Node, feature: Feature) -> Column:
     """Index of the first entry that is the argument."""
-    places: NDArray[Any] = np.full(node.count, -1)
+    places: Array = np.full(node.count, -1)
     if isinstance(node, Grid):
         values = node.values
         if values.ndim == 2 and values.shape[1] and not isinstance(feature.argument, str):
@@ -479,7 +482,7 @@ def _first(node: Node, feature: Feature) -> Column:
     return _but_for(places < 0, places, "nowhere")
 
 
-def _is(column: Column, wanted: Any) -> NDArray[np.bool_]:
+def _is(column: Column, wanted: float | str | None) -> NDArray[np.bool_]:
     if isinstance(wanted, str):
         if column.codes is None or wanted not in column.names:
             return np.zeros(len(column.values), dtype=bool)
@@ -545,7 +548,7 @@ def _aggregate(node: Node, feature: Feature) -> Column:
     return _but_for(empty, found, ABSENT)
 
 
-def _extreme(values: NDArray[Any], kind: str) -> NDArray[np.float64]:
+def _extreme(values: Array, kind: str) -> NDArray[np.float64]:
     found = values.max(axis=1) if kind == "max" else values.min(axis=1)
     # Which zero of -0.0 and 0.0 is the largest would depend on the order of comparisons.
     return found.astype(np.float64) + 0.0

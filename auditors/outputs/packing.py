@@ -5,14 +5,15 @@ other, so that paths lead on into it: `output.json['count']`, `output.numbers[0]
 different texts of a node, once for all questions about them.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Array, Output
 from ..errors import ContractError
 from .kinds import Kind, key_text, kind_of, nearest, number_text, text_of_last_resort, type_name
 from .nodes import (
@@ -65,7 +66,7 @@ MOST_READ = 6
 """Texts within texts that are read."""
 
 
-def vectorised(raw: Any, count: int) -> Node:
+def vectorised(raw: Output, count: int) -> Node:
     """What run(database, rng, size=count) returned, see `Outputs.of`."""
     if isinstance(raw, list):
         if len(raw) != count:
@@ -80,7 +81,7 @@ def vectorised(raw: Any, count: int) -> Node:
             return packed([row.tolist() for row in raw])
         return array_node(raw, type_name(type(raw)), 0)
     kind = kind_of(type(raw))
-    parts: Any = None
+    parts: dict[Step, Output] | None = None
     if kind.how == "list" and isinstance(raw, tuple):
         parts = dict(enumerate(raw))
     elif kind.how in ("mapping", "object"):
@@ -102,7 +103,7 @@ def _wrong_shape(found: str, count: int) -> ContractError:
     )
 
 
-def packed(values: list[Any], depth: int = 0) -> Node:
+def packed(values: list[Output], depth: int = 0) -> Node:
     """The values as a node.
 
     Raises ContractError for values that hold themselves, are nested beyond 60 levels, have yet to
@@ -127,11 +128,11 @@ def packed(values: list[Any], depth: int = 0) -> Node:
     return of_forms(len(values), found)
 
 
-def _check_depth(values: list[Any], depth: int) -> None:
+def _check_depth(values: list[Output], depth: int) -> None:
     """Refuse what holds itself or is nested too deep, before it is taken apart for ever."""
     steps = 0
     for value in values:
-        waiting: list[Any] = [iter((value,))]
+        waiting: list[Iterator[object]] = [iter((value,))]
         above: list[int] = []
         while waiting:
             following = next(waiting[-1], _END)
@@ -160,7 +161,7 @@ def _check_depth(values: list[Any], depth: int) -> None:
 _END = object()
 
 
-def _too_deep(value: Any) -> ContractError:
+def _too_deep(value: Output) -> ContractError:
     return ContractError(
         f"the mechanism returned a {type_name(type(value))} nested more than {DEEPEST} deep; "
         "return something flatter"
@@ -174,7 +175,7 @@ def _too_large() -> ContractError:
     )
 
 
-def _parts_within(value: Any) -> list[object]:
+def _parts_within(value: Output) -> list[object]:
     if isinstance(value, dict):
         return list(dict.values(value))
     if isinstance(value, list):
@@ -187,7 +188,7 @@ def _parts_within(value: Any) -> list[object]:
     return list(attributes(value).values()) if kind.how == "object" else []
 
 
-def _alike(kind: Kind, values: list[Any], depth: int) -> Node:
+def _alike(kind: Kind, values: list[Output], depth: int) -> Node:
     """Values of one type."""
     match kind.how:
         case "float":
@@ -212,7 +213,7 @@ def _alike(kind: Kind, values: list[Any], depth: int) -> Node:
     return _objects(kind, values, depth)
 
 
-def _numbers_of(array: NDArray[Any], name: str) -> Node:
+def _numbers_of(array: Array, name: str) -> Node:
     """A numpy array of numbers; what a double does not hold exactly keeps a text of its own."""
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         near = array.astype(np.float64)
@@ -221,7 +222,7 @@ def _numbers_of(array: NDArray[Any], name: str) -> Node:
     return Numbers(name, native)
 
 
-def _integers(kind: Kind, values: list[Any]) -> Node:
+def _integers(kind: Kind, values: list[Output]) -> Node:
     whole = values if kind.plain else [kind.read(value) for value in values]
     try:
         return Numbers(kind.name, np.array(whole, dtype=np.int64))
@@ -244,11 +245,11 @@ def _coded(kind: str, texts: list[str], unread: str = "") -> Texts:
     return Texts(kind, np.array(codes, dtype=np.int32), tuple(places), (), unread)
 
 
-def _texts(kind: Kind, values: list[Any]) -> Texts:
+def _texts(kind: Kind, values: list[Output]) -> Texts:
     read = kind.read
     if kind.plain and type(values[0]) in (str, bytes, type(None)):
         # Their equality is exact, so that only what differs is written out.
-        places: dict[Any, int] = {}
+        places: dict[Output, int] = {}
         codes = [places.setdefault(value, len(places)) for value in values]
         pairs = [read(value) for value in places]
     else:
@@ -260,7 +261,7 @@ def _texts(kind: Kind, values: list[Any]) -> Texts:
     return Texts(kind.name, np.array(codes, dtype=np.int32), names, sizes, kind.unread)
 
 
-def _exact(kind: Kind, values: list[Any], depth: int) -> Exact:
+def _exact(kind: Kind, values: list[Output], depth: int) -> Exact:
     numbers, texts, parts = zip(*map(kind.read, values), strict=True)
     steps = list(parts[0])
     inner: dict[Step, Node] = {s: packed([p[s] for p in parts], depth + 1) for s in steps}
@@ -269,7 +270,7 @@ def _exact(kind: Kind, values: list[Any], depth: int) -> Exact:
     return Exact(_coded(kind.name, list(texts)), near, fixed)
 
 
-def _lists(kind: Kind, values: list[Any], depth: int) -> Node:
+def _lists(kind: Kind, values: list[Output], depth: int) -> Node:
     if not kind.plain or type(values[0]) not in (list, tuple):
         values = [kind.read(value) for value in values]
     sizes = set(map(len, values))
@@ -286,14 +287,14 @@ def _lists(kind: Kind, values: list[Any], depth: int) -> Node:
     return Ragged(kind.name, lengths, packed(content, depth + 1))
 
 
-def _flat(values: Any) -> list[object]:
+def _flat(values: Iterable[Iterable[object]]) -> list[object]:
     content = list(chain.from_iterable(values))
     if len(content) > MOST_PARTS:
         raise _too_large()
     return content
 
 
-def _dicts(kind: Kind, values: list[dict[Any, Any]], depth: int) -> Node:
+def _dicts(kind: Kind, values: list[dict[Output, Output]], depth: int) -> Node:
     """Dicts: by column where all have the same keys in the same order."""
     first = tuple(values[0])
     if set(map(type, first)) in SAFE_KEYS and len(first) <= FEW_KEYS:
@@ -308,19 +309,19 @@ def _dicts(kind: Kind, values: list[dict[Any, Any]], depth: int) -> Node:
     return named_parts(kind, [_steps(value) for value in values], depth)
 
 
-def _safe(values: list[dict[Any, Any]], kind: type) -> bool:
+def _safe(values: list[dict[Output, Output]], kind: type) -> bool:
     return set(map(type, chain.from_iterable(values))) == {kind}
 
 
-def _steps(value: dict[Any, Any]) -> dict[Step, Any]:
+def _steps(value: dict[Output, Output]) -> dict[Step, Output]:
     # Texts of plain strings are what most keys are.
     if set(map(type, value)) <= {str}:
         return {("key", repr(key)): item for key, item in value.items()}
-    found: dict[Step, Any] = kind_of(dict).read(value)
+    found: dict[Step, Output] = kind_of(dict).read(value)
     return found
 
 
-def _objects(kind: Kind, values: list[Any], depth: int) -> Node:
+def _objects(kind: Kind, values: list[Output], depth: int) -> Node:
     try:
         parts = [kind.read(value) for value in values]
     except ContractError:
@@ -345,7 +346,7 @@ def _objects(kind: Kind, values: list[Any], depth: int) -> Node:
     return of_forms(len(values), found)
 
 
-def named_parts(kind: Kind, parts: list[dict[Step, Any]], depth: int) -> Fixed | Ragged:
+def named_parts(kind: Kind, parts: list[dict[Step, Output]], depth: int) -> Fixed | Ragged:
     """Values that were taken apart already, of one type."""
     forms = set(map(tuple, parts))
     if len(forms) == 1:
@@ -368,23 +369,23 @@ def named_parts(kind: Kind, parts: list[dict[Step, Any]], depth: int) -> Fixed |
     )
 
 
-def array_name(prefix: str, dtype: np.dtype[Any]) -> str:
+def array_name(prefix: str, dtype: np.dtype[np.generic]) -> str:
     """How events name an array's type."""
     swapped = "" if dtype.isnative or dtype.names is not None else ", bytes swapped"
     return f"{prefix} of {dtype.name if dtype.names is None else dtype}{swapped}"
 
 
-def entry_name(dtype: np.dtype[Any]) -> str:
+def entry_name(dtype: np.dtype[np.generic]) -> str:
     """The type of an array's entries."""
     return f"numpy.{dtype.type.__name__}"
 
 
-def _arrays(kind: Kind, arrays: list[NDArray[Any]], depth: int) -> Node:
-    forms: dict[Any, list[int]] = {}
+def _arrays(kind: Kind, arrays: list[Array], depth: int) -> Node:
+    forms: dict[tuple[tuple[int, ...], np.dtype[np.generic]], list[int]] = {}
     for place, array in enumerate(arrays):
         forms.setdefault((array.shape, array.dtype), []).append(place)
     found = []
-    vectors: dict[Any, list[int]] = {}
+    vectors: dict[np.dtype[np.generic], list[int]] = {}
     for (shape, dtype), places in forms.items():
         if len(shape) == 1 and len(forms) > MANY_SHAPES and dtype.kind in "biuf":
             vectors.setdefault(dtype, []).extend(places)
@@ -406,7 +407,7 @@ def _arrays(kind: Kind, arrays: list[NDArray[Any]], depth: int) -> Node:
     return of_forms(len(arrays), found)
 
 
-def array_node(stacked: NDArray[Any], name: str, depth: int) -> Node:
+def array_node(stacked: Array, name: str, depth: int) -> Node:
     """Arrays of one shape and dtype, stacked along the first axis."""
     dtype = stacked.dtype
     label = array_name(name, dtype)
@@ -432,7 +433,7 @@ def array_node(stacked: NDArray[Any], name: str, depth: int) -> Node:
     return flat
 
 
-def scalars(array: NDArray[Any], depth: int) -> Node:
+def scalars(array: Array, depth: int) -> Node:
     """The entries of a flat array."""
     if array.dtype.names is not None:
         parts: dict[Step, Node] = {}
@@ -453,11 +454,11 @@ def scalars(array: NDArray[Any], depth: int) -> Node:
     return packed(list(array), depth + 1)
 
 
-def _text_array(array: NDArray[Any]) -> Texts:
+def _text_array(array: Array) -> Texts:
     kind = kind_of(array.dtype.type)
     left = np.ones(len(array), dtype=bool)
     codes = np.zeros(len(array), dtype=np.int32)
-    found: list[Any] = []
+    found: list[object] = []
     # A few different strings are found by comparing; sorting them all is much slower.
     while len(found) < FEW and len(array):
         first = int(np.argmax(left))
@@ -509,7 +510,7 @@ def _read(names: tuple[str, ...]) -> Node | None:
     some = False
     # A few at once, since what they say is let go as soon as it is packed.
     for start in range(0, len(names), AT_ONCE):
-        parts: list[dict[Step, Any]] = [
+        parts: list[dict[Step, Output]] = [
             {("read", how): value for how, value in said(spelled(name)).items()}
             for name in names[start : start + AT_ONCE]
         ]

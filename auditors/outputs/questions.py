@@ -6,11 +6,11 @@ output never depends on other outputs.
 
 from itertools import combinations, islice, pairwise
 from math import gcd, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Array
 from .features import ABSENT, PLACES, Column, Feature
 from .nodes import (
     Exact,
@@ -169,7 +169,7 @@ def _of_form(node: Node, path: Path, found: dict[Feature, None]) -> None:
                     found.setdefault(Feature("exact", (*path, *map(int, place))))
 
 
-def _beyond_doubles(values: NDArray[Any]) -> bool:
+def _beyond_doubles(values: Array) -> bool:
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
         return False
     return max(int(values.max()), -int(values.min())) > 2**53

@@ -12,7 +12,6 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +40,7 @@ BITS = 21
 """Of one character: Unicode ends below 2^21. Three characters are one number."""
 
 
-def said(text: str) -> dict[str, Any]:
+def said(text: str) -> dict[str, object]:
     """What the text says, by the name of the reading; empty if nothing could be read.
 
     JSON is its value, CSV its rows of cells; other lines are texts to be read in turn. Else there
@@ -58,7 +57,7 @@ def said(text: str) -> dict[str, Any]:
             return {"rows": [[_number(cell) for cell in row] for row in rows]}
     if len(lines := text.splitlines()) > 1:
         return {"lines": lines}
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     between = FIELD.split(text)
     keys = between[1::3]
     if keys and len(set(keys)) == len(keys):
@@ -81,7 +80,7 @@ def _json(text: str) -> object:
     return value if flat or _deep(value, DEEPEST) else None
 
 
-def _deep(value: Any, left: int) -> bool:
+def _deep(value: object, left: int) -> bool:
     """Whether the value has at most so many levels."""
     if not isinstance(value, (dict, list)):
         return True

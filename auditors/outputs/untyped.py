@@ -9,11 +9,11 @@ user's own, Decimal and Fraction (which print their digits), dates, None, and wh
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Array
 from .nodes import (
     Exact,
     Fixed,
@@ -71,12 +71,12 @@ def _all(rows: NDArray[np.intp] | None, node: Node) -> NDArray[np.intp]:
     return np.arange(node.count) if rows is None else rows
 
 
-def _beyond(values: NDArray[Any]) -> bool:
+def _beyond(values: Array) -> bool:
     whole = values.dtype.kind in "iu" and values.dtype.itemsize == 8 and values.size > 0
     return whole and (int(values.max()) > EXACT or int(values.min()) < -EXACT)
 
 
-def _number(values: NDArray[Any]) -> Node:
+def _number(values: Array) -> Node:
     if not _beyond(values):
         return Numbers("number", values)
     whole = values.tolist()
@@ -215,8 +215,8 @@ def _types_of_fixed(node: Fixed, own: bool) -> Labels:
     found = [_types(part, own or step in stored) for step, part in node.parts.items()]
     steps = list(node.parts)
     several = [place for place, (_, names) in enumerate(found) if len(names) > 1]
-    rows: NDArray[Any] = np.zeros((1, 0), dtype=np.int32)
-    codes: NDArray[Any] = np.zeros(node.size, dtype=np.int32)
+    rows: NDArray[np.int32] = np.zeros((1, 0), dtype=np.int32)
+    codes: NDArray[np.integer] = np.zeros(node.size, dtype=np.int32)
     if several:
         table = np.stack([found[place][0] for place in several], axis=1)
         rows, codes = np.unique(table, axis=0, return_inverse=True)
@@ -242,7 +242,7 @@ def _types_of_ragged(node: Ragged, own: bool) -> Labels:
     if node.codes is not None:
         keys = node.codes.tolist()
     ends = np.cumsum(node.lengths).tolist()
-    codes, places, known = [], dict[str, int](), dict[Any, int]()
+    codes, places, known = [], dict[str, int](), dict[object, int]()
     for start, end in zip([0, *ends], ends, strict=False):
         row = tuple(types[start:end]), tuple(keys[start:end])
         if row not in known:
