@@ -1,4 +1,4 @@
-"""What a person may ask of an audit, each argument declared once.
+"""What a person may ask of an audit, each argument declared once, and the budget that is asked for.
 
 A keyword in Python, an option of the command line, a setting of a project and an argument of the
 pytest fixture are one thing in four places: its default, the values that can be used and its
@@ -289,3 +289,49 @@ def require(**values: Any) -> None:
         if not one.allows(value):
             remedy = f"; {one.remedy}" if one.remedy else ""
             raise InvalidArgument(f"{name} must be {one.expected}, got {value!r}{remedy}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What one call of the auditor may spend, passed whole from the caller to the last step.
+
+    `alpha` bounds the probability of refuting any true claim. `trials` is the number of draws a
+    side for the pair that decides, learning included; searching and shrinking may add as many
+    again, so that an audit never makes more than 4 times `trials` draws a side. `seed` decides all
+    randomness. `precision` says when to stop once the claim is refuted: None at once, a share such
+    as 0.05 when the bound is known to this part of itself, 0 when all trials are used.
+    `seconds` is a wall-clock limit for everything.
+
+    Raises InvalidArgument for a number outside its range.
+    """
+
+    alpha: float = default("alpha")
+    trials: int = default("trials")
+    seed: int = default("seed")
+    precision: float | None = default("precision")
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Reject numbers outside their range, naming the number."""
+        require(alpha=self.alpha, trials=self.trials, seed=self.seed, precision=self.precision,
+                seconds=self.seconds)  # fmt: skip
+
+    @property
+    def searching(self) -> int:
+        """Most outputs, of both sides, that the search for a pair may draw."""
+        return 4 * self.trials
+
+    @property
+    def deciding(self) -> int:
+        """Most outputs, of both sides, drawn from the pair that decides, to learn and to count."""
+        return 2 * self.trials
+
+    @property
+    def shrinking(self) -> int:
+        """Most outputs, of both sides, drawn to find a smaller pair and to count it."""
+        return 2 * self.trials
+
+    @property
+    def everything(self) -> int:
+        """Most outputs, of both sides, that the whole audit may draw."""
+        return self.searching + self.deciding + self.shrinking

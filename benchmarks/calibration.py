@@ -55,6 +55,7 @@ from dpwitness import (
     audit_claims,
     check,
 )
+from dpwitness.auditors.asked import Budget
 from dpwitness.auditors.bounds.power import refutable_epsilon
 from dpwitness.auditors.bounds.ranks import of_curve, of_epsilon
 from dpwitness.auditors.bounds.two_sample import rejects
@@ -62,7 +63,6 @@ from dpwitness.auditors.choosing.choose import Lesson
 from dpwitness.auditors.privacy.attempt import Test
 from dpwitness.auditors.privacy.curves import at_point
 from dpwitness.auditors.privacy.judge import Judging
-from dpwitness.auditors.privacy.request import Budget
 from dpwitness.auditors.recorded.canaries import refuted_by_scores, stated_claim
 from dpwitness.auditors.recorded.one_run import refuted_by_guesses
 from dpwitness.auditors.sampling.sampling import Sampler

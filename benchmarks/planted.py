@@ -89,9 +89,9 @@ def judged(systems, stage, near):
     Statements that are put together from the module `near` are asked first, which saves time.
     """
     from dpwitness import HarnessError, audit_claims
+    from dpwitness.auditors.asked import Budget
     from dpwitness.auditors.claims.check import check_within, claims_beside
     from dpwitness.auditors.claims.follows_law import contradicted
-    from dpwitness.auditors.privacy.request import Budget
     from dpwitness.mechanisms.catalogue import CATALOGUE, THEOREMS
     from dpwitness.reports.reproduce.run import section_of
 

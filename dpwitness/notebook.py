@@ -477,7 +477,7 @@ def reproduce(
 
     Raises InvalidArgument for a name, a parameter or a value there is not.
     """
-    from .auditors.privacy.request import Budget
+    from .auditors.asked import Budget
     from .reports.reproduce.run import run, section_of
     from .reports.reproduce.selection import combinations, find, select
     from .reports.statements.sections import OWN, Gallery, PaperStyle

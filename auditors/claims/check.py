@@ -45,13 +45,13 @@ from ...mechanisms.model import (
     UtilityClaim,
 )
 from ..arguments import checked
+from ..asked import Budget
 from ..bounds.tails_and_means import betting_lower
 from ..bounds.two_sample import at_distance
 from ..databases.neighbours import pair_source
 from ..errors import ContractError, HarnessError, InvalidArgument
 from ..outputs.encoding import show
 from ..privacy.curves import privacy_curve
-from ..privacy.request import Budget
 from ..privacy.run import audit
 from ..results.results import AuditResult, Verdict
 from ..sampling.draws import Draws, some_databases

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.model import Array
+from ..asked import Budget
 from ..evidence.record import ClaimCountsRecord, EdgeRecord, number
-from ..privacy.request import Budget
 from ..results.results import Verdict
 
 FEWEST, MOST = 200, 2000

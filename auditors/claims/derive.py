@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..asked import Budget
 from ..bounds.one_law import largest_log_ratio, p_value, total_variation_upper
 from ..bounds.tails_and_means import detectable, intervals, looks, rejected
 from ..errors import EvidenceFormatError
@@ -32,7 +33,6 @@ from ..evidence.record import (
     TailRecord,
     TailsRecord,
 )
-from ..privacy.request import Budget
 from ..results.results import Verdict
 from ..workers.streams import generator
 from .claim_results import ClaimCheck, ClaimResult, Edge, Estimate, Finding, Table, edge_of, hardest

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from ...mechanisms.model import Database, EqualityClaim, FiniteLaw, Mechanism
+from ..asked import Budget
 from ..evidence.record import CellsRecord, ComparisonsRecord
 from ..outputs.cells import Cells, codes, learn_cells
 from ..outputs.encoding import show
-from ..privacy.request import Budget
 from ..sampling.draws import Draws
 from .claim_results import Finding
 from .derive import derive, p_of_cells

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.model import IdentityClaim, InvariantCase, InvariantClaim, Rows
+from ..asked import Budget
 from ..databases.cases import case_strategy, moves, places, replaced, simpler
 from ..databases.examples import harvest
 from ..errors import ContractError
 from ..evidence.record import IdentityRecord, MarginsRecord, number
 from ..outputs.encoding import canonical, show
-from ..privacy.request import Budget
 from ..sampling.gate import ALLOWED, CAUSES, LONE, require_inside
 from ..sampling.parts import with_parts
 from ..workers import Door, Worker

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.model import Database, ExpectationClaim, FiniteLaw, GrowthClaim, Mechanism
+from ..asked import Budget
 from ..bounds.tails_and_means import Wealth, betting_lower, betting_upper, catoni_upper, looks
 from ..errors import HarnessError, InvalidArgument, UnsupportedClaim
 from ..evidence.record import MeanRecord, MeansRecord, PointRecord, PointsRecord, number
 from ..outputs.encoding import show
-from ..privacy.request import Budget
 from ..results.results import Verdict
 from ..sampling.draws import Draws
 from .claim_results import Finding

@@ -20,11 +20,11 @@ from ...mechanisms.model import (
     ThresholdClaim,
     UtilityClaim,
 )
+from ..asked import Budget
 from ..bounds.tails_and_means import looks, rejected
 from ..errors import InvalidArgument
 from ..evidence.record import TailsRecord, number
 from ..outputs.encoding import show
-from ..privacy.request import Budget
 from ..results.results import Verdict
 from ..sampling.draws import Draws, some_databases
 from .claim_results import Finding, edge_to_json, level_by_law, level_of, records_edge

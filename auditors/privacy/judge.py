@@ -41,7 +41,7 @@ from .attempt import (
     next_size,
     variance,
 )
-from .request import Errors, most_taught, share
+from .planning import Errors, most_taught, share
 
 FIRST = 64
 """Draws a side of the first lesson; they double from there."""

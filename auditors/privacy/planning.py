@@ -1,4 +1,8 @@
-"""A budget beforehand: how many draws notice a loss, and what loss a number of draws notices.
+"""A budget beforehand: how it is divided, how many draws notice a loss, and what draws notice.
+
+Part of the draws teaches and part of alpha is for bets and for a smaller pair. `Errors` is the
+error probability that is left; it only ever gives away whole amounts, before the draws they pay
+for.
 
 The event is one that the mechanism gives with a stated probability, and that says all of the loss.
 Power is exact, by both binomials summed over the rejection region of the test (`power.py`). A plain
@@ -18,9 +22,11 @@ from math import ceil, exp, inf, isfinite, sqrt
 from scipy.special import ndtri
 
 from ...mechanisms.model import (
+    ConcentratedCurve,
     Curve,
     PrivacyClaim,
     Relation,
+    RenyiCurve,
     curve_of,
     grouped_line,
 )
@@ -30,8 +36,20 @@ from ..bounds.power import LAST, other_probability, power_of
 from ..bounds.two_sample import at_distance
 from ..errors import InvalidArgument
 from ..sampling.gate import FEWEST, LEAST, LONE, MOST, PART
-from .request import BESIDE, WORST, most_taught
 
+GROSS = 20_000
+"""Outputs, of both sides, that a whole audit may cost when the violation is gross."""
+WORST = 0.9
+"""Part of alpha for the worst pair of a search; the rest is for a smaller pair."""
+LEARNING = 0.25
+"""Part of the draws that may teach: more of them would teach less than they would count."""
+LITTLE, LEARNING_OF_LITTLE = 1024, 1 / 3
+"""Draws a side up to which this part of them may teach, since an event must be found at all."""
+MOST_TAUGHT = 4_000_000
+"""Draws a side that teach, at most."""
+BESIDE, HALF, ALONE = 0.1, 0.5, 0.9
+"""Part of the error probability for the bets: beside a count that gives the bound, against a curve,
+of which bets see what no event shows, and where nothing follows a refutation."""
 AUDIT = 0.9 * 0.25
 """Part of alpha that is left for the last attempt of an audit with a search, whatever was tried."""
 SURELY = 0.9
@@ -55,6 +73,50 @@ MOST_NOTICE = 1e3
 
 Rates = tuple[float, float]
 Null = tuple[float, float]
+
+
+class Errors:
+    """The error probability of one audit, and what of it is not spent yet.
+
+    What is taken is spent whether or not the looks it pays for are made: a look that is reached
+    only when those before it were favourable may err more often than its own level, so nothing
+    comes back. This is the one place that keeps the sum of all attempts within alpha.
+    """
+
+    def __init__(self, alpha: float) -> None:
+        """All of alpha is left."""
+        self.alpha = alpha
+        self.left = alpha
+
+    def take(self, amount: float) -> float:
+        """Spend `amount`, which must be positive and left; returns it."""
+        if not 0 < amount <= self.left * (1 + 1e-12):
+            raise ValueError(f"cannot spend {amount!r} of an error probability of {self.left!r}")
+        self.left = max(0.0, self.left - amount)
+        return amount
+
+
+def most_taught(trials: int) -> int:
+    """Draws a side, of so many, that may teach before the last attempt."""
+    part = LEARNING if trials > LITTLE else LEARNING_OF_LITTLE
+    return max(1, min(int(part * trials), MOST_TAUGHT))
+
+
+def share(
+    precision: float | None, claim: PrivacyClaim, *, seeded: bool, bounding: bool = False
+) -> float:
+    """The part of the error probability that the bets have.
+
+    None where the largest bound is wanted, which is counted. Deciding draws of a mechanism with
+    randomness of its own come from several fresh processes a count, so it is bet against only
+    where the claim is about moments, which no count shows; mu is about events.
+    """
+    shared = seeded or isinstance(claim.curve, ConcentratedCurve | RenyiCurve)
+    if bounding or precision == 0 or not shared:
+        return 0.0
+    if precision is None:
+        return ALONE
+    return BESIDE if claim.curve is None else HALF
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any
 
 from ...mechanisms.model import Histogram, Mechanism, Pair, PrivacyClaim, Relation, Value
-from ..asked import require
+from ..asked import Budget, require
 from ..attackers import seen_by
 from ..bounds.power import LAST
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
@@ -29,13 +29,15 @@ from .planning import (
     CHEAP,
     KEPT_BACK,
     SEARCHING,
+    WORST,
     Price,
     foretold,
     remaking,
+    share,
     trials_to_notice,
     trials_within,
 )
-from .request import WORST, Budget, News, Request, share
+from .request import News, Request
 
 ENOUGH = 0.05
 """Seconds of drawing from which the cost of a draw can be told."""

@@ -18,7 +18,7 @@ from math import isclose
 from typing import Any
 
 from ...mechanisms.model import Choices, Mechanism, Pair, PrivacyClaim, Relation, Value, lines_of
-from ..asked import require
+from ..asked import Budget, require
 from ..bounds.power import Plan, early_looks
 from ..choosing.choose import Choice
 from ..databases.records import HISTOGRAMS, require_neighbours
@@ -34,7 +34,7 @@ from ..tape.exact import Checked, exact_pair
 from . import request
 from .attempt import Test, foreseen, in_groups, last_plan
 from .judge import MOST_EARLY, early_share
-from .request import WORST, Budget, share
+from .planning import WORST, share
 
 LAWS_BELIEVED = ("exact.scope", "exact.pairs", "exact.runs", "exact.outcomes", "exact.asked")
 """What the laws of the worst pair alone do not decide."""

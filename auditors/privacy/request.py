@@ -1,18 +1,10 @@
-"""What a caller may ask of an audit and what the audit may spend, with all checks of it.
-
-**Asked** are a mechanism, its claims, and a pair or databases.
-
-**Spent** are draws, time and error probability. A `Budget` is what the caller allows. `Errors` is
-the error probability that is left; it only ever gives away whole amounts, before the draws they pay
-for.
-"""
+"""What a caller may ask of an audit, and all checks of it: the mechanism, its claims and a pair."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ...mechanisms.model import (
-    ConcentratedCurve,
     Curve,
     Database,
     Mechanism,
@@ -20,130 +12,20 @@ from ...mechanisms.model import (
     Pair,
     PrivacyClaim,
     Relation,
-    RenyiCurve,
     carried,
     curve_of,
 )
 from ..arguments import meant
-from ..asked import Neighbours, default, require
+from ..asked import Budget, Neighbours, default, require
 from ..attackers import ATTACKERS, seen_by
 from ..databases.records import relation_of, require_meaning
 from ..engines.engine import Engine
 from ..errors import InvalidArgument, UnsupportedClaim
 from ..sampling.kept import Keeping
 
-GROSS = 20_000
-"""Outputs, of both sides, that a whole audit may cost when the violation is gross."""
-WORST = 0.9
-"""Part of alpha for the worst pair of a search; the rest is for a smaller pair."""
-LEARNING = 0.25
-"""Part of the draws that may teach: more of them would teach less than they would count."""
-LITTLE, LEARNING_OF_LITTLE = 1024, 1 / 3
-"""Draws a side up to which this part of them may teach, since an event must be found at all."""
-MOST_TAUGHT = 4_000_000
-"""Draws a side that teach, at most."""
-BESIDE, HALF, MOST = 0.1, 0.5, 0.9
-"""Part of the error probability for the bets: beside a count that gives the bound, against a curve,
-of which bets see what no event shows, and where nothing follows a refutation."""
 Progress = Callable[[str, int, int], None]
 News = Callable[[str, str], None]
 """Told of ("plan", what can be seen in the time) and ("known", what is known so far)."""
-
-
-# What may be spent. ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """What one call of the auditor may spend, passed whole from the caller to the last step.
-
-    `alpha` bounds the probability of refuting any true claim. `trials` is the number of draws a
-    side for the pair that decides, learning included; searching and shrinking may add as many
-    again, so that an audit never makes more than 4 times `trials` draws a side. `seed` decides all
-    randomness. `precision` says when to stop once the claim is refuted: None at once, a share such
-    as 0.05 when the bound is known to this part of itself, 0 when all trials are used.
-    `seconds` is a wall-clock limit for everything.
-
-    Raises InvalidArgument for a number outside its range.
-    """
-
-    alpha: float = default("alpha")
-    trials: int = default("trials")
-    seed: int = default("seed")
-    precision: float | None = default("precision")
-    seconds: float | None = None
-
-    def __post_init__(self) -> None:
-        """Reject numbers outside their range, naming the number."""
-        require(alpha=self.alpha, trials=self.trials, seed=self.seed, precision=self.precision,
-                seconds=self.seconds)  # fmt: skip
-
-    @property
-    def searching(self) -> int:
-        """Most outputs, of both sides, that the search for a pair may draw."""
-        return 4 * self.trials
-
-    @property
-    def deciding(self) -> int:
-        """Most outputs, of both sides, drawn from the pair that decides, to learn and to count."""
-        return 2 * self.trials
-
-    @property
-    def shrinking(self) -> int:
-        """Most outputs, of both sides, drawn to find a smaller pair and to count it."""
-        return 2 * self.trials
-
-    @property
-    def everything(self) -> int:
-        """Most outputs, of both sides, that the whole audit may draw."""
-        return self.searching + self.deciding + self.shrinking
-
-
-class Errors:
-    """The error probability of one audit, and what of it is not spent yet.
-
-    What is taken is spent whether or not the looks it pays for are made: a look that is reached
-    only when those before it were favourable may err more often than its own level, so nothing
-    comes back. This is the one place that keeps the sum of all attempts within alpha.
-    """
-
-    def __init__(self, alpha: float) -> None:
-        """All of alpha is left."""
-        self.alpha = alpha
-        self.left = alpha
-
-    def take(self, amount: float) -> float:
-        """Spend `amount`, which must be positive and left; returns it."""
-        if not 0 < amount <= self.left * (1 + 1e-12):
-            raise ValueError(f"cannot spend {amount!r} of an error probability of {self.left!r}")
-        self.left = max(0.0, self.left - amount)
-        return amount
-
-
-def most_taught(trials: int) -> int:
-    """Draws a side, of so many, that may teach before the last attempt."""
-    part = LEARNING if trials > LITTLE else LEARNING_OF_LITTLE
-    return max(1, min(int(part * trials), MOST_TAUGHT))
-
-
-def share(
-    precision: float | None, claim: PrivacyClaim, *, seeded: bool, bounding: bool = False
-) -> float:
-    """The part of the error probability that the bets have.
-
-    None where the largest bound is wanted, which is counted. Deciding draws of a mechanism with
-    randomness of its own come from several fresh processes a count, so it is bet against only
-    where the claim is about moments, which no count shows; mu is about events.
-    """
-    shared = seeded or isinstance(claim.curve, ConcentratedCurve | RenyiCurve)
-    if bounding or precision == 0 or not shared:
-        return 0.0
-    if precision is None:
-        return MOST
-    return BESIDE if claim.curve is None else HALF
-
-
-# What may be asked. ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

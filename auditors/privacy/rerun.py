@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any, cast
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
+from ..asked import Budget
 from ..choosing.choose import Choice
 from ..errors import EvidenceFormatError
 from ..evidence.derive import OUT_OF_TIME, derive, evidence_of
@@ -25,7 +26,7 @@ from .attempt import Test, attempt
 from .curves import point_for
 from .preparing import Audit, Clock, prepared
 from .replay import FITTED, read_record
-from .request import AuditRequest, Budget, subject
+from .request import AuditRequest, subject
 from .run import run_audit
 
 MOST_TRIALS = 2_000_000

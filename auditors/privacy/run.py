@@ -13,7 +13,7 @@ from time import monotonic
 
 from ...mechanisms.model import Pair
 from ..arguments import asking
-from ..asked import KEYWORDS
+from ..asked import KEYWORDS, Budget
 from ..bounds import two_sample
 from ..choosing.choose import Choice, Lesson, learn
 from ..databases.neighbours import Source
@@ -36,12 +36,15 @@ from .attempt import Test, moments_beyond
 from .curves import at_point
 from .judge import Judging
 from .planning import (
+    GROSS,
     KEPT_BACK,
     SEARCHING,
+    WORST,
+    share,
     trials_within,
 )
 from .preparing import Audit, Clock, fit_to_time, is_slow, last_moment, prepared, told_beforehand
-from .request import GROSS, WORST, AuditRequest, Budget, Progress, share
+from .request import AuditRequest, Progress
 from .shown import cause_of, sketch
 
 MOST_NAMED = 3

@@ -37,7 +37,7 @@ from ..evidence.derive import USEFUL, usual
 from ..outputs.outputs import Outputs
 from ..privacy.attempt import BET_FIRST, Betting, counted, next_size
 from ..privacy.curves import POINT_SHARE, at_point
-from ..privacy.request import HALF
+from ..privacy.planning import HALF
 from ..results.results import Count, Verdict
 from .canaries import stated_claim
 from .independence import LOOKED_AT, doubts

@@ -20,8 +20,9 @@ from ..engines import Book
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical
 from ..privacy import judge
+from ..privacy.planning import LEARNING
 from ..privacy.preparing import Audit, prepared
-from ..privacy.request import LEARNING, AuditRequest, Progress
+from ..privacy.request import AuditRequest, Progress
 from ..privacy.run import run_audit
 from ..results.results import AuditResult
 from ..sampling.fingerprint import fingerprint

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from known import HERE, PATIENCE, ROOT, called, cases, release
 
-from dpwitness.auditors.privacy.request import Budget
+from dpwitness.auditors.asked import Budget
 
 PAGES = {
     "cases": ROOT / "docs" / "real-bugs.md",

@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ...auditors.asked import require
+from ...auditors.asked import Budget, require
 from ...auditors.claims.check import check_within, claims_beside
 from ...auditors.claims.claim_results import ClaimCheck
 from ...auditors.claims.follows_law import contradicted
@@ -25,7 +25,7 @@ from ...auditors.evidence.record import ResultRecord
 from ...auditors.outputs.decoding import from_json
 from ...auditors.privacy import request, run
 from ...auditors.privacy.replay import Replay
-from ...auditors.privacy.request import Budget, require_one
+from ...auditors.privacy.request import require_one
 from ...auditors.results.results import AuditResult, Verdict
 from ...auditors.sampling.kept import KeptDraws
 from ...auditors.shards import running

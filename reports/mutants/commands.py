@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
+from ...auditors.asked import Budget
 from ...auditors.errors import InvalidArgument
 from ...auditors.mutants.faults import Kind
 from ...auditors.mutants.trial import Mutant, Score, mutants_of
 from ...auditors.privacy import request as asked
-from ...auditors.privacy.request import Budget
 from ...mechanisms.model import Mechanism, Theorem
 from ..auditing.commands import database_of
 from ..faces.as_text import wrapped

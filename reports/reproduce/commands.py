@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 
+from ...auditors.asked import Budget
 from ...auditors.engines import Engine
 from ...auditors.errors import InvalidArgument
-from ...auditors.privacy.request import Budget
 from ..auditing.delivering import annotate
 from ..formats import table
 from ..record.evidence import to_text

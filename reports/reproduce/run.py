@@ -5,9 +5,9 @@ from dataclasses import replace
 from hashlib import sha256
 from itertools import count
 
+from ...auditors.asked import Budget
 from ...auditors.claims.check import check_within
 from ...auditors.engines import Engine
-from ...auditors.privacy.request import Budget
 from ...auditors.results.results import Verdict
 from ...mechanisms.catalogue import THEOREMS
 from ...mechanisms.model import Theorem

@@ -24,12 +24,12 @@ from dpwitness import (
     UtilityClaim,
     session_mechanism,
 )
+from dpwitness.auditors.asked import Budget
 from dpwitness.auditors.bounds import power, two_sample
 from dpwitness.auditors.claims.check import check_within, claims_beside
 from dpwitness.auditors.claims.claim_results import ClaimCheck
 from dpwitness.auditors.errors import DpWitnessError
 from dpwitness.auditors.privacy.replay import recount
-from dpwitness.auditors.privacy.request import Budget
 from dpwitness.auditors.privacy.run import audit_claims
 from dpwitness.mechanisms.sparse_vector.sparse_vector_variants import sparse_vector_interaction
 from dpwitness.reports.auditing.replaying import claims_again, claims_of, findings_of, replay

@@ -11,11 +11,11 @@ import pytest
 from scipy.special import bdtrc
 
 from dpwitness import Verdict
+from dpwitness.auditors.asked import Budget
 from dpwitness.auditors.bounds.tails_and_means import Wealth, looks, rejected
 from dpwitness.auditors.claims.equality import audit_equality
 from dpwitness.auditors.claims.means import audit_expectation
 from dpwitness.auditors.claims.tails import audit_utility
-from dpwitness.auditors.privacy.request import Budget
 from dpwitness.mechanisms.model import EqualityClaim, ExpectationClaim, Mechanism, UtilityClaim
 
 pytestmark = pytest.mark.quality

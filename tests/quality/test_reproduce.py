@@ -3,7 +3,7 @@
 import pytest
 
 from dpwitness import Verdict
-from dpwitness.auditors.privacy.request import Budget
+from dpwitness.auditors.asked import Budget
 from dpwitness.mechanisms.catalogue import PARTS
 from dpwitness.mechanisms.model import (
     EqualityClaim,

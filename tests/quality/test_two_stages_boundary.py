@@ -20,7 +20,7 @@ from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.privacy.attempt import Test as Claimed
 from dpwitness.auditors.privacy.attempt import attempt
 from dpwitness.auditors.privacy.judge import Judging
-from dpwitness.auditors.privacy.request import Errors
+from dpwitness.auditors.privacy.planning import Errors
 from dpwitness.auditors.sampling.sampling import Sampler
 
 pytestmark = pytest.mark.quality

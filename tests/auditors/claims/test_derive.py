@@ -21,12 +21,12 @@ from dpwitness import (
     UtilityClaim,
     Verdict,
 )
+from dpwitness.auditors.asked import Budget
 from dpwitness.auditors.claims.check import check_within
 from dpwitness.auditors.claims.claim_results import ClaimCheck
 from dpwitness.auditors.claims.derive import derive, record_of, revived
 from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.auditors.evidence.record import ClaimCheckRecord
-from dpwitness.auditors.privacy.request import Budget
 from dpwitness.reports.faces import claim_faces
 from dpwitness.reports.formats.statements_as_json import claims_part
 from dpwitness.reports.record import evidence

@@ -7,6 +7,7 @@ from scipy.special import bdtrc
 from scipy.stats import hypergeom
 
 from dpwitness import HarnessError, Verdict
+from dpwitness.auditors.asked import Budget
 from dpwitness.auditors.bounds.one_law import (
     fisher_p_value,
     largest_log_ratio,
@@ -15,7 +16,6 @@ from dpwitness.auditors.bounds.one_law import (
 )
 from dpwitness.auditors.claims.equality import audit_equality
 from dpwitness.auditors.outputs.cells import Atoms, Tree, codes, learn_cells
-from dpwitness.auditors.privacy.request import Budget
 from dpwitness.mechanisms.model import EqualityClaim, FiniteLaw, Mechanism
 
 CHANCES = np.array([0.1, 0.2, 0.3, 0.4])

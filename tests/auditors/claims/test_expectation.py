@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from dpwitness import HarnessError, Verdict
+from dpwitness.auditors.asked import Budget
 from dpwitness.auditors.claims.means import audit_expectation
 from dpwitness.auditors.errors import UnsupportedClaim
-from dpwitness.auditors.privacy.request import Budget
 from dpwitness.mechanisms.model import ExpectationClaim, FiniteLaw, Mechanism
 
 

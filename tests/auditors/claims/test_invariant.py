@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dpwitness import InvalidArgument, Verdict
+from dpwitness.auditors.asked import Budget
 from dpwitness.auditors.claims.invariant import audit_invariant
 from dpwitness.auditors.databases.cases import leaves, replaced, simpler
-from dpwitness.auditors.privacy.request import Budget
 from dpwitness.mechanisms.model import (
     Choices,
     Histogram,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpwitness import HarnessError, Verdict, check
+from dpwitness.auditors.asked import Budget
 from dpwitness.auditors.claims.tails import audit_threshold, audit_utility
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.privacy.request import Budget
 from dpwitness.mechanisms.model import FiniteLaw, Mechanism, Subject, ThresholdClaim, UtilityClaim
 from dpwitness.mechanisms.noise.laplace import LAPLACE
 from dpwitness.mechanisms.selection.exponential import EXPONENTIAL, log_probabilities

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpwitness.auditors.asked import Budget
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.privacy.request import Budget, Errors
+from dpwitness.auditors.privacy.planning import Errors
 from dpwitness.auditors.privacy.run import Allowance
 from dpwitness.auditors.sampling.sampling import Tally
 

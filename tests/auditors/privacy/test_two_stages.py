@@ -22,8 +22,8 @@ from dpwitness.auditors.privacy import run
 from dpwitness.auditors.privacy.attempt import Test as Claimed
 from dpwitness.auditors.privacy.attempt import foreseen, last_plan
 from dpwitness.auditors.privacy.judge import Judging
+from dpwitness.auditors.privacy.planning import Errors
 from dpwitness.auditors.privacy.replay import recount
-from dpwitness.auditors.privacy.request import Errors
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.reports.faces import as_html, as_text, wording
 from dpwitness.reports.record import evidence

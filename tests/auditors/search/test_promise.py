@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dpwitness import Pair
 from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.outputs.features import Feature
-from dpwitness.auditors.privacy.request import LEARNING
+from dpwitness.auditors.privacy.planning import LEARNING
 from dpwitness.auditors.sampling.calls import Calls
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.auditors.search.hunt import hunt

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from dpwitness import Verdict
-from dpwitness.auditors.privacy.request import Budget
+from dpwitness.auditors.asked import Budget
 from dpwitness.mechanisms.catalogue import THEOREMS
 from dpwitness.reports.cli import main
 from dpwitness.reports.formats.statements_as_json import schema
