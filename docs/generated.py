@@ -102,9 +102,9 @@ class Schema(Directive):
         import json
 
         from dpwitness.reports.formats import statements_as_json
-        from dpwitness.reports.record import json_schema
+        from dpwitness.reports.record import evidence
 
-        made = {"evidence": json_schema.schema, "reproduce": statements_as_json.schema}
+        made = {"evidence": evidence.schema, "reproduce": statements_as_json.schema}
         text = json.dumps(made[self.arguments[0]](), indent=1)
         return [nodes.literal_block(text, text, language="json")]
 

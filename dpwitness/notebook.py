@@ -29,7 +29,7 @@ from .mechanisms.model import BrokenStatement, NegativeControl, Subject, Theorem
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .reports.statements.sections import Gallery
+    from .reports.statements.statements import Gallery
 
 Statement = Theorem | Subject | NegativeControl | BrokenStatement
 UNSEEN_OF_CLAIM = (
@@ -440,7 +440,7 @@ def _check(
     seed: int = 0,
 ) -> ClaimReport:
     if isinstance(statement, str):
-        from .reports.reproduce.selection import find
+        from .reports.reproduce.run import find
 
         statement = find(statement)
     found = checking.check(statement, parameters=parameters, alpha=alpha, trials=trials, seed=seed)
@@ -478,9 +478,8 @@ def reproduce(
     Raises InvalidArgument for a name, a parameter or a value there is not.
     """
     from .auditors.asked import Budget
-    from .reports.reproduce.run import run, section_of
-    from .reports.reproduce.selection import combinations, find, select
-    from .reports.statements.sections import OWN, Gallery, PaperStyle
+    from .reports.reproduce.run import combinations, find, run, section_of, select
+    from .reports.statements.statements import OWN, Gallery, PaperStyle
 
     started, allowed = monotonic(), Budget(trials=trials, alpha=alpha, seed=seed)
     swept = {

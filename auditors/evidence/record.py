@@ -8,7 +8,7 @@ not, are "inf" and "-inf".
 
 These types are the only statement of the shape. A reader checks a file of somebody else against
 them, limits included (`reports.record.reading`), and the public JSON schema is generated from
-them (`reports.record.json_schema`), descriptions included.
+them (`reports.record.evidence`), descriptions included.
 """
 
 import re

@@ -36,7 +36,7 @@ from ..faces import as_text, wording
 from ..formats import table
 from ..formats.plain import plain, tell
 from ..record import reading
-from ..record.curve_files import renyi_from
+from ..record.reading import renyi_from
 from ..sharding import pieces
 from ..sharding.options import engine_of
 from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console

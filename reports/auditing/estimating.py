@@ -97,10 +97,10 @@ def page(
     made: EpsilonEstimate, data: Mapping[str, object], wanted: Collection[str], replay: str
 ) -> str:
     """The estimate as a page with its picture; `data` is its evidence document."""
-    from ..faces import estimate_page
+    from ..faces import as_html
 
     lines = list(_bounds(made, wanted))
-    return estimate_page.render(made, data, head=headline(made), lines=lines, replay=replay)
+    return as_html.render_estimate(made, data, head=headline(made), lines=lines, replay=replay)
 
 
 def headline(made: EpsilonEstimate) -> str:

@@ -62,7 +62,7 @@ from ..formats.told import Case, ToldClaim
 from ..history.recorder import Last, numbered
 from ..settings.settings import Settings, SettingsError, find_table
 from ..shell.console import UNUSABLE
-from ..shell.lifeline import folder_prefix
+from ..shell.guardian import folder_prefix
 from ..writing.terminal import one_line
 from .pytest_run import WORDS, shares
 

@@ -25,8 +25,16 @@ from typing import NoReturn
 
 import pytest
 
-from ..shell.guardian import FAILED, ended, reaped
-from ..shell.lifeline import become_subreaper, children, die_with, end_all, keeper
+from ..shell.guardian import (
+    FAILED,
+    become_subreaper,
+    children,
+    die_with,
+    end_all,
+    ended,
+    keeper,
+    reaped,
+)
 from ..writing.terminal import one_line
 
 WATCH = pytest.StashKey["Watch"]()

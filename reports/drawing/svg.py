@@ -2,15 +2,22 @@
 
 Text stays text, colours that mean nothing follow the page (`currentColor`), and the same result
 gives the same bytes. `figure`, `svg` and `pdf` are what every picture is made with.
+
+A PDF holds the letters that stand in it. Cutting them out of DejaVu takes longer than drawing the
+picture: it has tables of ligatures and marks, which pictures do without, and six thousand signs.
+So the letters are cut out of a copy that has the usual ones only, kept where matplotlib keeps what
+it knows of fonts. A sign that the copy lacks is taken from the font itself.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from html import escape
 from io import BytesIO, StringIO
 from math import isfinite
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +25,13 @@ import numpy as np
 from ...auditors.evidence.derive import log_wealths
 from ...auditors.results.results import AuditResult, Sketch
 from ..writing.terminal import printable
-from .letters import letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.ticker import Formatter, Locator
     from numpy.typing import NDArray
+
 
 FIRST = "#0072B2"
 SECOND = "#D55E00"
@@ -39,6 +46,39 @@ MARGIN = 0.3
 """Around a picture, in letter heights."""
 RARE = 0.04
 MOST_LABEL = 14
+INKED = (
+    "axes.edgecolor", "axes.labelcolor", "grid.color", "text.color", "xtick.color", "ytick.color",
+)  # fmt: skip
+PAPER_INK = "#1c2128"
+STYLE: dict[object, object] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "dpwitness",
+    "pdf.fonttype": 42,
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.alpha": 0.18,
+    "grid.linewidth": 0.8,
+    "hatch.linewidth": 0.8,
+    **{
+        name: INK for name in INKED
+    },
+}  # fmt: skip
+UNUSED = ("GDEF", "GPOS", "GSUB", "FFTM")
+USUAL = (
+    *range(0x20, 0x180),  # Latin
+    *range(0x370, 0x400),  # Greek
+    *range(0x2010, 0x2060),  # dashes and quotation marks
+    *range(0x2070, 0x20A0),  # superscripts and subscripts
+    *range(0x2190, 0x2300),  # arrows and signs of mathematics
+)
+"""Code points that the copy has, as far as the font has them."""
+NAMES = (1, 16)
+"""Where a font says the name of its family."""
 
 
 def sketch_figure(sketch: Sketch, names: tuple[str, str], *, key: str) -> str:
@@ -289,31 +329,6 @@ def label_text(label: str, most: int = 60) -> str:
     return clean.replace("$", r"\$")
 
 
-INKED = (
-    "axes.edgecolor", "axes.labelcolor", "grid.color", "text.color", "xtick.color", "ytick.color",
-)  # fmt: skip
-PAPER_INK = "#1c2128"
-
-STYLE: dict[object, object] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "dpwitness",
-    "pdf.fonttype": 42,
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "grid.alpha": 0.18,
-    "grid.linewidth": 0.8,
-    "hatch.linewidth": 0.8,
-    **{
-        name: INK for name in INKED
-    },
-}  # fmt: skip
-
-
 @contextmanager
 def figure(
     width: float = SIZE[0], size: float = 10.0, *, serif: bool = False
@@ -378,3 +393,47 @@ def svg(drawing: "Figure", key: str, title: str, description: str) -> str:
         f'<title id="{key}-title">{escape(title)}</title>'
         f'<desc id="{key}-desc">{escape(printable(description))}</desc>{body}'
     )
+
+
+def letters(kind: str) -> list[str]:
+    """The families that matplotlib sets letters of a kind in, "serif" or "sans-serif".
+
+    The copy first, then the kind itself; this alone where there can be no copy.
+    """
+    import matplotlib
+    from matplotlib.font_manager import FontProperties, findfont, fontManager
+
+    font = Path(findfont(FontProperties(family=[kind])))
+    copy = Path(matplotlib.get_cachedir()) / f"{font.stem}-{matplotlib.__version__}-usual.ttf"
+    name = f"{font.stem} usual letters"
+    if any(known.name == name for known in fontManager.ttflist):
+        return [name, kind]
+    # The copy saves time and nothing else: a font that cannot be cut, or a spoilt copy, costs that.
+    with suppress(Exception):
+        if not copy.exists():
+            _write_letters(font, copy, name)
+        fontManager.addfont(copy)
+        return [name, kind]
+    return [kind]
+
+
+def _write_letters(font: Path, copy: Path, name: str) -> None:
+    from fontTools.subset import Options, Subsetter
+    from fontTools.ttLib import TTFont
+
+    options = Options(
+        drop_tables=[*Options().drop_tables, *UNUSED], glyph_names=True, legacy_kern=True,
+        name_IDs=["*"], notdef_outline=True, recommended_glyphs=True,
+    )  # fmt: skip
+    with TTFont(font, lazy=True, recalcBBoxes=False) as whole:
+        cutter = Subsetter(options)
+        cutter.populate(unicodes=USUAL)
+        cutter.subset(whole)
+        for record in whole["name"].names:
+            if record.nameID in NAMES:
+                record.string = name
+        # Another process may write it at the same time: it is there whole or not at all.
+        with TemporaryDirectory(dir=copy.parent) as folder:
+            made = Path(folder) / copy.name
+            whole.save(made, reorderTables=None)
+            made.replace(copy)

@@ -312,7 +312,7 @@ def _invariant_measured(result: ClaimResult) -> str:
 
 
 def _invariant_pictures(_: ClaimResult) -> tuple[Draw, ...]:
-    from ..figures.margins_figures import margin_figure
+    from ..figures.laws_figures import margin_figure
 
     return (margin_figure,)
 
@@ -361,7 +361,7 @@ def _growth_counterexample(result: ClaimResult) -> Sentences:
 
 
 def _growth_pictures(_: ClaimResult) -> tuple[Draw, ...]:
-    from ..figures.growth_figures import growth_figure
+    from ..figures.laws_figures import growth_figure
 
     return (growth_figure,)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..drawing.svg import CLAIM, FIRST, INK, SECOND, few_ticks, figure, legend_above, pdf, svg
-from ..statements.sections import PaperStyle, Picture
+from ..statements.statements import PaperStyle, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

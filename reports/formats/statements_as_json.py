@@ -21,9 +21,8 @@ from ...auditors.evidence.record import (
 )
 from ...auditors.outputs.encoding import show
 from ..faces.claim_faces import FACES, headline, witness_words
-from ..record.evidence import environment
-from ..record.json_schema import schema_of
-from ..statements.sections import Gallery, Reproduction, Section
+from ..record.evidence import environment, schema_of
+from ..statements.statements import Gallery, Reproduction, Section
 
 SCHEMA = "dpwitness-reproduce/1"
 

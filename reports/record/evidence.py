@@ -1,4 +1,7 @@
-"""What an audit found, as JSON that others can read and replay."""
+"""What an audit found, as JSON that others can read and replay.
+
+The public JSON schemas are generated from the types that the files are written and read by.
+"""
 
 import json
 import platform
@@ -65,3 +68,18 @@ def claim_to_json(claim: Claim) -> Mapping[str, object]:
     words = {"identifier": claim.identifier, "statement": claim.statement}
     said = {key: text for key, text in words.items() if text}
     return {"kind": claim.kind, **said, "reference": claim.reference}
+
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema() -> dict[str, object]:
+    """The JSON schema of an evidence file."""
+    return schema_of(Document, "urn:dpwitness:schema:1", "dpwitness evidence, version 1")
+
+
+def schema_of(document: type[object], identifier: str, title: str) -> dict[str, object]:
+    """The JSON schema of a file whose whole content is of the type `document`."""
+    (root,), parts = msgspec.json.schema_components((document,), ref_template="#/$defs/{name}")
+    whole = parts.pop(root["$ref"].rpartition("/")[2])
+    return {"$schema": DIALECT, "$id": identifier, **whole, "title": title, "$defs": parts}

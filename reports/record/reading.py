@@ -1,4 +1,4 @@
-"""Reading an evidence file that may be damaged, or made to do harm.
+"""Reading files of others that may be damaged, or made to do harm: evidence, and points of a curve.
 
 Everything is checked before use: size and syntax here, kinds and ranges by the types that state the
 shape of the file. Nothing named in the file is imported here.
@@ -8,12 +8,14 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
 import msgspec
 
-from ...auditors.errors import EvidenceFormatError
+from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.evidence.record import MOST_RESULTS, SCHEMA, ResultRecord
 from ..writing.files import read_limited
 
@@ -26,6 +28,20 @@ LONGEST = 4300
 """Digits of a whole number in databases and outputs, which may be longer: Python reads no more."""
 MOST_DRAWS = 2 * 10**10
 """Draws of both sides that counting one result again may take: days, and no more."""
+WORDS = {
+    "`int`": "a whole number",
+    "`float`": "a number",
+    "`int | float`": "a number",
+    "`int | float | str`": "a number or 'inf'",
+    "`str`": "a string",
+    "`bool`": "true or false",
+    "`array`": "a list",
+    "`object`": "an object",
+    "`null`": "null",
+}
+"""What the messages of msgspec call the kinds of JSON."""
+LARGEST_CURVE = 1 << 20
+"""Bytes of a file of points, at most."""
 
 
 def load_document(path: str, what: str = "an evidence file", limit: int = LARGEST) -> Any:
@@ -149,20 +165,6 @@ def require(value: object, shape: type[object], place: str) -> None:
         raise EvidenceFormatError(_sentence(str(error), value, place)) from None
 
 
-WORDS = {
-    "`int`": "a whole number",
-    "`float`": "a number",
-    "`int | float`": "a number",
-    "`int | float | str`": "a number or 'inf'",
-    "`str`": "a string",
-    "`bool`": "true or false",
-    "`array`": "a list",
-    "`object`": "an object",
-    "`null`": "null",
-}
-"""What the messages of msgspec call the kinds of JSON."""
-
-
 def _sentence(message: str, value: object, place: str) -> str:
     """What msgspec says of a value, with its place and the value itself."""
     what, _, path = message.partition(" - at ")
@@ -208,3 +210,54 @@ def abridged(value: object) -> str:
     except (TypeError, ValueError, RecursionError):
         text = type(value).__name__
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+Pairs = tuple[tuple[float, float], ...]
+
+
+def points_from(given: Any) -> Pairs:
+    """The points of a file, JSON [[epsilon, delta], ..] or CSV with a pair on a line.
+
+    What is a list of points already is taken as it is. Raises InvalidArgument, which names the
+    file and what it should hold.
+    """
+    if not isinstance(given, str):
+        return tuple((one, two) for one, two in given)
+    text = read_limited(given, LARGEST_CURVE, "a file of points")
+    try:
+        if text.lstrip().startswith("["):
+            rows = parse_json(text, repr(given))
+        else:
+            rows = [line.split(",") for line in text.splitlines() if line.strip()]
+            rows = rows[1:] if rows and rows[0][0].strip().casefold() == "epsilon" else rows
+        return tuple(_pair(row, number) for number, row in enumerate(rows, 1))
+    except (ValueError, EvidenceFormatError) as error:
+        raise InvalidArgument(
+            f"--curve {given!r} must hold pairs of numbers, epsilon and delta, as JSON "
+            f"[[1, 1e-5], [2, 1e-9]] or as lines 1,1e-5; {error!s:.100}"
+        ) from None
+
+
+def _pair(row: object, number: int) -> tuple[float, float]:
+    """A row of the file; ValueError, which shows it, if it is none."""
+    shown: Any = row
+    if isinstance(row, list):
+        shown = ",".join(map(str, row))
+        with suppress(ValueError, TypeError):
+            one, two = row
+            return float(one), float(two)
+    raise ValueError(f"pair {number} is {shown!r:.60}")
+
+
+def renyi_from(given: Sequence[Any]) -> Pairs:
+    """The (alpha, epsilon) of texts such as "2:0.5"; InvalidArgument for another text."""
+    found = []
+    for text in given:
+        one, _, two = str(text).partition(":")
+        try:
+            found.append((float(one), float(two)))
+        except ValueError:
+            raise InvalidArgument(
+                f"--renyi takes ALPHA:EPSILON, the order and its epsilon, as 2:0.5, got {text!r}"
+            ) from None
+    return tuple(found)

@@ -1,14 +1,16 @@
-"""A run of reproduce as a table for a terminal."""
+"""A run of reproduce as a table for a terminal, and as every output format tells it."""
 
 from collections.abc import Iterator, Sequence
 from math import isinf
 
 from ...auditors.claims.claim_results import Edge, Estimate
 from ...auditors.results.results import AuditResult, Verdict
-from ..faces import wording
+from ..faces import claim_faces, wording
 from ..faces.as_text import Paint, wrapped
 from ..faces.claim_faces import caveat, smallest_phrase, witness_words
-from ..statements.sections import Gallery, Reproduction, Section
+from ..formats.statements_as_json import document
+from ..formats.told import Case, Reason, Told, ToldClaim
+from ..statements.statements import Gallery, Reproduction, Section
 from ..writing.terminal import printable
 
 NARROWEST, WIDEST = 40, 140
@@ -243,3 +245,83 @@ def summary(gallery: Gallery, width: int) -> str:
 
 def _plural(number: int, word: str) -> str:
     return f"{number} {word}" + ("s" if number != 1 else "")
+
+
+def told_of(gallery: Gallery) -> Told:
+    """Each statement as a case; a verdict that was not the expected one is a reason."""
+
+    def page() -> str:
+        from ..gallery.gallery import gallery_page, plain_names
+
+        names = plain_names(section.identifier for section in gallery.sections)
+        return gallery_page(gallery, names, alone=True)
+
+    return Told(
+        command="reproduce",
+        cases=tuple(_case(section, gallery.command) for section in gallery.sections),
+        reasons=tuple(
+            Reason(
+                kind="unexpected",
+                name=section.identifier,
+                sentence=_sentence(section, one),
+                claim=_claimed(one, setting),
+            )
+            for section in gallery.sections
+            for one, setting in _with_settings(section)
+            if not one.as_expected
+        ),
+        closing=f"alpha {gallery.alpha:g} for all true statements, seed {gallery.seed}. Not "
+        "refuted is not proved.",
+        document=document(gallery),
+        page=page,
+    )
+
+
+def _case(section: Section, command: str) -> Case:
+    return Case(
+        name=section.identifier,
+        target=section.identifier,
+        judged=tuple(
+            _judged(section, one, setting, command) for one, setting in _with_settings(section)
+        ),
+    )
+
+
+def _with_settings(section: Section) -> Iterator[tuple[Reproduction, str]]:
+    settings = settings_words(section.reproductions) or [""] * len(section.reproductions)
+    return zip(section.reproductions, settings, strict=True)
+
+
+def _claimed(one: Reproduction, setting: str) -> str:
+    return claim_faces.bound_phrase(one.result) + (f" at {setting}" if setting else "")
+
+
+def _judged(section: Section, one: Reproduction, setting: str, command: str) -> ToldClaim:
+    result = one.result
+    measured = claim_faces.measured_phrase(result) or claim_faces.exact_phrase(result)
+    return ToldClaim(
+        mechanism=section.identifier,
+        claim=_claimed(one, setting),
+        verdict=result.verdict.value,
+        bound=measured,
+        power="",
+        draws=result.finding.draws,
+        seconds=result.seconds,
+        scope=result.finding.scope if result.verdict is Verdict.PROVED else "",
+        story=(*claim_faces.story(result), ("replay", command)),
+        facts={
+            "verdict": result.verdict.value,
+            "expected_verdict": one.expected.value,
+            "claimed": repr(float(result.finding.claimed)),
+            "draws": str(result.finding.draws),
+            "seed": str(result.seed),
+        },
+    )
+
+
+def _sentence(section: Section, one: Reproduction) -> str:
+    said = one.result.verdict.value.replace("_", " ")
+    wanted = one.expected.value.replace("_", " ")
+    if section.asked:
+        return f"{section.identifier} is {said}"
+    return f"{section.identifier} is {said}, and was expected to be {wanted}"

@@ -12,12 +12,11 @@ from ..auditing.delivering import annotate
 from ..formats import table
 from ..record.evidence import to_text
 from ..shell.console import UNUSABLE, Console, save
-from ..statements.sections import Gallery, Section, style_from
+from ..statements.statements import Gallery, Section, style_from
 from ..writing import files
 from . import as_table
-from .as_told import told_of
-from .run import run
-from .selection import select
+from .as_table import told_of
+from .run import run, select
 
 NOT_AS_EXPECTED = 1
 

@@ -19,7 +19,7 @@ from ..faces.as_text import told as told_text
 from ..formats.plain import plain, tell
 from ..formats.table import require_places
 from ..formats.told import Lines, ToldClaim
-from ..record.curve_files import renyi_from
+from ..record.reading import renyi_from
 from ..shell.console import INCONCLUSIVE, REFUTED, Console
 from ..targets.targets import find_curve
 from ..writing.terminal import printable

@@ -15,7 +15,7 @@ from ..faces.as_text import told, wrapped
 from ..formats.plain import plain, tell
 from ..formats.table import require_places
 from ..formats.told import ToldClaim
-from ..record.curve_files import renyi_from
+from ..record.reading import renyi_from
 from ..shell.console import INCONCLUSIVE, REFUTED, Console
 from ..targets.targets import find_curve
 from . import one_run_faces, score_faces

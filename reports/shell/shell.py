@@ -18,11 +18,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 import click
 
 from ...auditors.arguments import OTHER_WORDS
-from ..writing.streams import hand_over, place_of, require_errors
-from ..writing.terminal import ProgressLine, printable
+from ..writing.terminal import ProgressLine, hand_over, place_of, printable, require_errors
 from . import computed
-from .limits import said
-from .process_state import Changed, ProcessState, blamed
+from .process_state import Changed, ProcessState, blamed, said
 
 if TYPE_CHECKING:
     from ...auditors.results.results import Verdict

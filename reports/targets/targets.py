@@ -33,7 +33,7 @@ from ...mechanisms.model import (
 )
 from ..adapters import adapted, serialized, with_databases
 from ..adapters.table_files import is_table_file, table_in
-from ..record.curve_files import points_from
+from ..record.reading import points_from
 
 COMMAND, PYTHON = "command=", "python="
 """How the text of a target begins when another process draws."""

@@ -13,8 +13,7 @@ from dpwitness.mechanisms.model import (
     ThresholdClaim,
     UtilityClaim,
 )
-from dpwitness.reports.reproduce.run import run
-from dpwitness.reports.reproduce.selection import Chosen, controls, find, select
+from dpwitness.reports.reproduce.run import Chosen, controls, find, run, select
 
 pytestmark = pytest.mark.quality
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from dpwitness.reports.record.json_schema import schema
+from dpwitness.reports.record.evidence import schema
 
 SCHEMA = schema()
 PROGRAM = """

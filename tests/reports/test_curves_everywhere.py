@@ -7,8 +7,8 @@ import pytest
 
 from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
 from dpwitness.mechanisms.model.curves import PointsCurve
-from dpwitness.reports.record.curve_files import points_from, renyi_from
-from dpwitness.reports.record.json_schema import schema
+from dpwitness.reports.record.evidence import schema
+from dpwitness.reports.record.reading import points_from, renyi_from
 
 SCHEMA = schema()
 RELEASE = """

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 import dpwitness
 from dpwitness import GaussianCurve, PrivacyClaim, Relation
-from dpwitness.reports.faces.estimate_page import contradicted, curve_caption, stated_deltas
+from dpwitness.reports.faces.as_html import contradicted, curve_caption, stated_deltas
 
 PAIR = {"pair": ([], [1]), "relation": "add-remove"}
 RELEASE = """

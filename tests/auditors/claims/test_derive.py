@@ -30,7 +30,7 @@ from dpwitness.auditors.evidence.record import ClaimCheckRecord
 from dpwitness.reports.faces import claim_faces
 from dpwitness.reports.formats.statements_as_json import claims_part
 from dpwitness.reports.record import evidence
-from dpwitness.reports.record.json_schema import schema
+from dpwitness.reports.record.evidence import schema
 
 BUDGET = Budget(alpha=1e-3, trials=2000, seed=4)
 

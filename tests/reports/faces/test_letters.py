@@ -1,5 +1,4 @@
-from dpwitness.reports.drawing.letters import UNUSED, USUAL, letters
-from dpwitness.reports.drawing.svg import figure, pdf
+from dpwitness.reports.drawing.svg import UNUSED, USUAL, figure, letters, pdf
 
 # matplotlib is loaded in the tests only: pytester forgets what is loaded while it runs, and half of
 # matplotlib loaded anew would not fit the other.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpwitness.auditors.results.results import Evidence
-from dpwitness.reports.faces.tradeoff import claimed_curve, trade_off, trade_off_figure
+from dpwitness.reports.faces.as_html import claimed_curve, trade_off, trade_off_figure
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (1.0, 0.0), (0.5, 0.1), (800.0, 0.0)])

@@ -14,8 +14,8 @@ import pytest
 from dpwitness import Verdict, check
 from dpwitness.reports.gallery.figures import pictures_of
 from dpwitness.reports.gallery.gallery import write_gallery
-from dpwitness.reports.reproduce.selection import find
-from dpwitness.reports.statements.sections import Gallery, Reproduction, Section
+from dpwitness.reports.reproduce.run import find
+from dpwitness.reports.statements.statements import Gallery, Reproduction, Section
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 60.0

@@ -23,11 +23,9 @@ from dpwitness.mechanisms.model.theorem import Meaning, Style
 from dpwitness.reports.drawing.svg import CLAIM, FIRST
 from dpwitness.reports.figures.marks import EXACT
 from dpwitness.reports.figures.tails_figures import records_figure
-from dpwitness.reports.gallery.figures import pictures_of
-from dpwitness.reports.gallery.standalone import standalone
-from dpwitness.reports.gallery.sweep_figures import at_one_level, swept_parameter
-from dpwitness.reports.statements.sections import PaperStyle, Reproduction, style_from
-from dpwitness.reports.statements.statements import Statement
+from dpwitness.reports.gallery.figures import at_one_level, pictures_of, swept_parameter
+from dpwitness.reports.gallery.gallery import standalone
+from dpwitness.reports.statements.statements import PaperStyle, Reproduction, Statement, style_from
 
 pytestmark = pytest.mark.quality
 
@@ -182,7 +180,7 @@ def test_a_hostile_name_is_drawn_as_it_is(few):
         for value in (1.0, 2.0)
     ]
     from dpwitness.reports.figures.marks import picture as make
-    from dpwitness.reports.gallery.sweep_figures import sweep_figure
+    from dpwitness.reports.gallery.figures import sweep_figure
 
     made = make(sweep_figure(BY_NAME["T-LAP-3"], odd, "$x_1$ <b>"), prefix="p")
     assert "$x_1$ <b>" in words_of(made.svg)

@@ -17,10 +17,8 @@ from dpwitness import Estimate, Table, Verdict
 from dpwitness.auditors.claims.claim_results import Finding
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.reports.faces.claim_faces import counterexample, measured_phrase, number
-from dpwitness.reports.gallery.gallery import write_gallery
-from dpwitness.reports.gallery.names import plain_names
-from dpwitness.reports.gallery.page import gallery_page, shortened
-from dpwitness.reports.statements.sections import CONTROLS
+from dpwitness.reports.gallery.gallery import gallery_page, plain_names, shortened, write_gallery
+from dpwitness.reports.statements.statements import CONTROLS
 from dpwitness.reports.writing import files
 
 pytestmark = pytest.mark.quality

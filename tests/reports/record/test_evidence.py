@@ -12,7 +12,7 @@ from dpwitness.auditors.outputs.decoding import from_json
 from dpwitness.auditors.results.results import Verdict
 from dpwitness.mechanisms.model import Pair
 from dpwitness.reports.record import evidence, reading
-from dpwitness.reports.record.json_schema import schema
+from dpwitness.reports.record.evidence import schema
 
 SCHEMA = schema()
 

@@ -12,11 +12,10 @@ from dpwitness.auditors.asked import Budget
 from dpwitness.mechanisms.catalogue import THEOREMS
 from dpwitness.reports.cli import main
 from dpwitness.reports.formats.statements_as_json import schema
-from dpwitness.reports.gallery.tables import summary_csv
+from dpwitness.reports.gallery.gallery import summary_csv
 from dpwitness.reports.reproduce import run as running
 from dpwitness.reports.reproduce.as_table import rows
-from dpwitness.reports.reproduce.run import error_share, run
-from dpwitness.reports.reproduce.selection import Chosen, select
+from dpwitness.reports.reproduce.run import Chosen, error_share, run, select
 
 SCHEMA = schema()
 # One of each kind, an erratum and a sweep.

@@ -4,8 +4,8 @@ import pytest
 
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS, PARTS, THEOREMS
-from dpwitness.reports.reproduce.selection import controls, find, select
-from dpwitness.reports.statements.sections import CONTROLS
+from dpwitness.reports.reproduce.run import controls, find, select
+from dpwitness.reports.statements.statements import CONTROLS
 
 
 def names(chosen):

@@ -4,7 +4,7 @@ import pytest
 
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.auditors.shards.shard import Shard
-from dpwitness.reports.sharding.environment import shard_of
+from dpwitness.reports.sharding.pieces import shard_of
 
 
 @pytest.mark.parametrize(

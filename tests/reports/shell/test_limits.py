@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from dpwitness import audit
-from dpwitness.reports.shell.limits import NAMES, limits, limits_of, lowered, restore
+from dpwitness.reports.shell.process_state import NAMES, limits, limits_of, lowered, restore
 
 resource = pytest.importorskip("resource")
 
