@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from ...mechanisms.model import Database
 from ..arguments import meant
 from ..errors import InvalidArgument
 
@@ -50,7 +51,7 @@ MOST_ROWS = 10_000
 """Rows that a schema may ask for."""
 
 
-def from_schema(data: Any) -> "SearchStrategy[Any]":
+def from_schema(data: Any) -> "SearchStrategy[object]":
     """The databases that a schema describes, as a strategy; see the module for its form.
 
     Raises InvalidArgument with one sentence naming the entry that is wrong.
@@ -82,7 +83,7 @@ def from_schema(data: Any) -> "SearchStrategy[Any]":
 
 
 def _with_single_holders(
-    rows: list[dict[str, Any]], rare: Mapping[str, list[Any]], columns: Mapping[str, Any]
+    rows: list[dict[str, object]], rare: Mapping[str, list[object]], columns: Mapping[str, Any]
 ) -> list[dict[str, object]]:
     """The rows with every rare category kept by its first holder only."""
     held: set[tuple[str, str]] = set()
@@ -100,7 +101,7 @@ def _with_single_holders(
     return made
 
 
-def builder(form: str, names: list[str]) -> Callable[[list[dict[str, Any]]], Any]:
+def builder(form: str, names: list[str]) -> Callable[[list[dict[str, object]]], Database]:
     """What makes a database of one of FORMS of a list of dicts, one for each row."""
     match form:
         case "records":
@@ -132,7 +133,7 @@ def _rows(data: Any) -> tuple[int, int]:
     return least, most
 
 
-def _column(name: str, column: Any) -> "SearchStrategy[Any]":
+def _column(name: str, column: object) -> "SearchStrategy[object]":
     from hypothesis import strategies as st
 
     where = f"column {name!r}"
@@ -148,7 +149,7 @@ def _column(name: str, column: Any) -> "SearchStrategy[Any]":
     return made | st.none() if _flag(where, column, "missing") else made
 
 
-def _of_kind(where: str, kind: str, column: Mapping[str, Any]) -> "SearchStrategy[Any]":
+def _of_kind(where: str, kind: str, column: Mapping[str, object]) -> "SearchStrategy[object]":
     from hypothesis import strategies as st
 
     match kind:
@@ -182,7 +183,7 @@ def _of_kind(where: str, kind: str, column: Mapping[str, Any]) -> "SearchStrateg
     return st.booleans()
 
 
-def _numbers(where: str, kind: str, column: Mapping[str, Any]) -> "SearchStrategy[Any]":
+def _numbers(where: str, kind: str, column: Mapping[str, object]) -> "SearchStrategy[object]":
     from hypothesis import strategies as st
 
     bounds: list[Any] = [column.get("low"), column.get("high")]
@@ -212,7 +213,7 @@ def _numbers(where: str, kind: str, column: Mapping[str, Any]) -> "SearchStrateg
     return found
 
 
-def _rare(column: Any) -> list[object]:
+def _rare(column: object) -> list[object]:
     found = column.get("rare", []) if isinstance(column, Mapping) else []
     if not isinstance(found, list):
         raise InvalidArgument(f'"rare" is a list of categories, got {found!r}')
@@ -228,14 +229,14 @@ def _date(where: str, text: Any, end: str) -> date:
         ) from None
 
 
-def _flag(where: str, column: Mapping[str, Any], name: str) -> bool:
+def _flag(where: str, column: Mapping[str, object], name: str) -> bool:
     found = column.get(name, False)
     if not isinstance(found, bool):
         raise InvalidArgument(f'{where}: "{name}" is true or false, got {found!r}')
     return found
 
 
-def _require_keys(data: Any, where: str, known: tuple[str, ...]) -> None:
+def _require_keys(data: object, where: str, known: tuple[str, ...]) -> None:
     if not isinstance(data, Mapping):
         raise InvalidArgument(f"{where} must be a JSON object, got {type(data).__name__}")
     for key in data:

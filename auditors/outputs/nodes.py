@@ -17,8 +17,7 @@ from ...mechanisms.model import Array
 
 Step = int | tuple[str, str]
 """An index, or ("key", text) for a dict entry, ("field", name) for an attribute, ("member", text)
-for a member
-of a set; ("read", how) for what a text says, see `texts`."""
+for a member of a set; ("read", how) for what a text says, see `texts`."""
 Path = tuple[Step, ...]
 Places = NDArray[np.intp]
 Index = slice | Array

@@ -533,7 +533,10 @@ def _aggregate(node: Node, feature: Feature) -> Column:
         if feature.kind == "argmax":
             return _constant(ABSENT, node.count)
     if isinstance(node, Grid) and node.values[:1].size and feature.kind in ("max", "min"):
-        return Column(_extreme(flat(node.values), feature.kind))
+        rows_of = flat(node.values)
+        ends = rows_of.max(axis=1) if feature.kind == "max" else rows_of.min(axis=1)
+        # Which zero of -0.0 and 0.0 is the largest would depend on the order of comparisons.
+        return Column(ends.astype(np.float64) + 0.0)
     if isinstance(node, Grid) and node.values.size > STRETCH and node.count > 1:
         step = max(1, STRETCH * node.count // node.values.size)
         parts = [node.take(slice(at, at + step)) for at in range(0, node.count, step)]
@@ -546,12 +549,6 @@ def _aggregate(node: Node, feature: Feature) -> Column:
         starts = (np.cumsum(sizes) - sizes)[~empty]
         found[~empty] = _AGGREGATES[feature.kind](rows, values, sizes, starts)[~empty]
     return _but_for(empty, found, ABSENT)
-
-
-def _extreme(values: Array, kind: str) -> NDArray[np.float64]:
-    found = values.max(axis=1) if kind == "max" else values.min(axis=1)
-    # Which zero of -0.0 and 0.0 is the largest would depend on the order of comparisons.
-    return found.astype(np.float64) + 0.0
 
 
 def _sums(rows: Places, values: Floats, sizes: Places, starts: Places) -> Floats:

@@ -298,7 +298,8 @@ def _dicts(kind: Kind, values: list[dict[Output, Output]], depth: int) -> Node:
     """Dicts: by column where all have the same keys in the same order."""
     first = tuple(values[0])
     if set(map(type, first)) in SAFE_KEYS and len(first) <= FEW_KEYS:
-        keys = set(map(tuple, values)) if _safe(values, type(first[0])) else set()
+        kinds = set(map(type, chain.from_iterable(values)))
+        keys = set(map(tuple, values)) if kinds == {type(first[0])} else set()
         if len(keys) == 1:
             columns = zip(*map(dict.values, values), strict=True)
             parts: dict[Step, Node] = {
@@ -307,10 +308,6 @@ def _dicts(kind: Kind, values: list[dict[Output, Output]], depth: int) -> Node:
             }
             return Fixed(kind.name, parts, len(values), listed=False)
     return named_parts(kind, [_steps(value) for value in values], depth)
-
-
-def _safe(values: list[dict[Output, Output]], kind: type) -> bool:
-    return set(map(type, chain.from_iterable(values))) == {kind}
 
 
 def _steps(value: dict[Output, Output]) -> dict[Step, Output]:
