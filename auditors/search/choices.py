@@ -223,13 +223,6 @@ def _understood() -> bool:
     return False
 
 
-@lru_cache(maxsize=1)
-def _label() -> int:
-    from hypothesis.internal.conjecture.utils import ONE_FROM_MANY_LABEL
-
-    return int(ONE_FROM_MANY_LABEL)
-
-
 @dataclass(slots=True)
 class _Span:
     """The places of the choices of an element of a collection, or of what closes it."""
@@ -253,9 +246,9 @@ def _blocks(spans: Sequence[_Span]) -> list[Elements]:
 @lru_cache(maxsize=1)
 def _data_class() -> Any:
     from hypothesis.internal.conjecture.data import MAX_DEPTH, ConjectureData
+    from hypothesis.internal.conjecture.utils import ONE_FROM_MANY_LABEL
     from hypothesis.strategies._internal.lazy import unwrap_strategies
 
-    of_many = _label()
     unlabelled: object = nullcontext({})
 
     class Choosing(ConjectureData):
@@ -296,7 +289,7 @@ def _data_class() -> Any:
             self.depth += 1
             self.opened += 1
             span = None
-            if label == of_many:
+            if label == ONE_FROM_MANY_LABEL:
                 span = _Span(self.open[-1][0] if self.open else 0, len(self.made))
                 self.kept.append(span)
             self.open.append((self.opened, span))

@@ -24,7 +24,7 @@ from .constants import walked
 from .probe import Lines, Shift, probe, rare_moves, searched, shift
 from .promise import moves_of, promise, proposed
 from .proposals import every, listed_examples
-from .scout import Enough, Found, Gross, Scout, SearchPlan, Seen, sides_of, sizes_of
+from .scout import Enough, Found, Gross, Scout, SearchPlan, Seen, key_of, sides_of, sizes_of
 from .stages import Stages, length_of
 
 PLATEAU = 4
@@ -104,7 +104,7 @@ def hunt(
         ended = True
     except Gross as gross:
         pair, all_run = gross.seen.pair, True
-        found = Found(pair, *gross.drawn, {}, gross.seen, enough=True)
+        found = Found(pair, *gross.drawn, gross.seen, enough=True)
         if not plan.brief:
             found = _drawn(scout, gross.seen)
     if not scout.seen:
@@ -136,7 +136,7 @@ def _drawn(scout: Scout, seen: Seen) -> Found:
     """A pair with the draws of its ordinary score."""
     draws = scout.most(min(scout.plan.draws, max(0, scout.left() // 2)))
     first, second = scout.sampler.draw(seen.pair, "search", 0, draws)
-    return Found(seen.pair, first, second, {}, seen)
+    return Found(seen.pair, first, second, seen)
 
 
 def _of_few(scout: Scout) -> Found | None:
@@ -152,7 +152,7 @@ def _of_few(scout: Scout) -> Found | None:
             break
         both = scout.paired(seen, 1, draws)
         again = replace(seen, shift=shift(probe(both[0]), probe(both[1])))
-        tried.append((min(seen.gross, again.gross), Found(seen.pair, *both, {}, seen)))
+        tried.append((min(seen.gross, again.gross), Found(seen.pair, *both, seen)))
     return max(tried, key=lambda one: one[0])[1] if tried else None
 
 
@@ -308,8 +308,8 @@ def _shortlist(scout: Scout, source: Source, patterned: list[Seen]) -> list[Seen
     every = list(scout.seen.values())
     most = scout.plan.shortlist if scout.sampler.vectorised else scout.plan.shortlist // 2
     orders = [_by(every, index) for index in range(4)]
-    templates = {canonical(pair.database) + canonical(pair.neighbour) for pair in source.templates}
-    orders.append([seen for seen in every if seen.key[0] + seen.key[1] in templates])
+    templates = set(map(key_of, source.templates))
+    orders.append([seen for seen in every if seen.key in templates])
     orders += [patterned[::2], patterned[1::2], every]
     chosen: dict[int, Seen] = {}
     for place in range(len(every)):
@@ -377,7 +377,7 @@ def _halve(scout: Scout, listed: list[Seen]) -> tuple[Found, float]:
     if id(best) not in drawn:
         return _drawn(scout, best), 0.0
     both = drawn[id(best)]
-    return Found(best.pair, *both, {}, best), _deviations(scout, both)
+    return Found(best.pair, *both, best), _deviations(scout, both)
 
 
 def _deviations(scout: Scout, both: tuple[Outputs, Outputs]) -> float:
@@ -401,8 +401,7 @@ def _rare(scout: Scout, source: Source) -> Seen | None:
     }
     one_sided = [seen for seen in scout.seen.values() if _telling(seen, marks)]
     one_sided.sort(key=lambda seen: seen.size)
-    templates = [Pair(p.database, p.neighbour) for p in source.templates[:2]]
-    keys = [(canonical(p.database), canonical(p.neighbour)) for p in templates]
+    keys = map(key_of, source.templates[:2])
     every = [*one_sided[:RARE_PAIRS], *(scout.seen[key] for key in keys if key in scout.seen)]
     # In turn, since what is left to draw may not do for all.
     both = zip_longest(every, _copies(scout))
@@ -442,7 +441,7 @@ def _landed(scout: Scout, source: Source) -> Found:
     """Without frozen runs: ordinary scores, and Hypothesis climbing on them."""
 
     def visit(pair: Pair) -> float:
-        key = (canonical(pair.database), canonical(pair.neighbour))
+        key = key_of(pair)
         if key[0] == key[1]:
             scout.equal += 1
             return 0.0
@@ -460,6 +459,4 @@ def _landed(scout: Scout, source: Source) -> Found:
     if not scout.seen:
         raise InvalidArgument(EQUAL) if scout.equal else Enough
     order = sorted(scout.seen.values(), key=lambda seen: -(seen.score or 0.0))
-    found, _ = _halve(scout, order[: scout.plan.finalists])
-    scores = {canonical((s.pair.database, s.pair.neighbour)): s.score or 0.0 for s in order}
-    return Found(found.pair, found.first, found.second, scores, found.seen)
+    return _halve(scout, order[: scout.plan.finalists])[0]

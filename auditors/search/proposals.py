@@ -14,6 +14,7 @@ import math
 import re
 from calendar import monthrange
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from itertools import islice, pairwise, permutations, product
@@ -181,7 +182,7 @@ def _corners_of_few(
         yield changed(example, {p: v for p, (_, v) in zip(places, chosen, strict=False)})
 
 
-def _pattern(group: list[int], ends: list[object], pattern: str) -> dict[int, object]:
+def _pattern(group: list[int], ends: Sequence[object], pattern: str) -> dict[int, object]:
     low, high = ends
     count = len(group)
     match pattern:
@@ -215,7 +216,7 @@ def groups_of(example: Example) -> list[list[int]]:
     }
     groups: list[list[int]] = []
     for place, choice in enumerate(example.choices):
-        if choice.kind not in ("integer", "float") and not _coin(choice):
+        if choice.kind not in ("integer", "float") and not few_ways(choice):
             continue
         for group in groups:
             if home.get(group[0]) == home.get(place) and example.choices[group[0]].alike(choice):
@@ -224,11 +225,6 @@ def groups_of(example: Example) -> list[list[int]]:
         else:
             groups.append([place])
     return groups
-
-
-def _coin(choice: ExampleChoice) -> bool:
-    """Whether a choice of yes or no is a value; those that go on or stop have odds of their own."""
-    return choice.kind == "boolean" and choice.constraints.get("p") == 0.5
 
 
 def levels(choice: ExampleChoice) -> list[Value]:
@@ -244,10 +240,10 @@ def levels(choice: ExampleChoice) -> list[Value]:
 def halfway(choice: ExampleChoice) -> Value:
     """The number between the ends of a choice; of what is no number the least."""
     low, high = far(choice)
-    try:
-        return type(low)(low / 2 + high / 2)
-    except (OverflowError, ValueError, TypeError):
-        return low
+    if isinstance(low, (int, float)) and isinstance(high, (int, float)):
+        with suppress(OverflowError, ValueError):
+            return type(low)(low / 2 + high / 2)
+    return low
 
 
 def patterned(example: Example) -> Iterator[list[object]]:

@@ -474,7 +474,6 @@ class Found:
     pair: Pair
     first: Outputs
     second: Outputs
-    scores: dict[bytes, float] = field(default_factory=dict)
     seen: Seen | None = None
     scout: Scout | None = None
     reach: Reach | None = None
@@ -489,6 +488,11 @@ def records_in(database: Database) -> int | None:
         # A sparse matrix refuses to say whether it means its rows or its entries.
         shape = getattr(database, "shape", None)
     return int(shape[0]) if isinstance(shape, tuple) and shape else None
+
+
+def key_of(pair: Pair) -> tuple[bytes, bytes]:
+    """Both databases of a pair as evidence writes them."""
+    return canonical(pair.database), canonical(pair.neighbour)
 
 
 def sizes_of(pair: Pair) -> list[int]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from ...mechanisms.model import Pair
 from ..databases.neighbours import Source
 from ..outputs.encoding import canonical
-from .choices import ChoiceSpace, Example, ExampleChoice, choice_space
+from .choices import ChoiceSpace, Example, ExampleChoice, Value, choice_space
 from .probe import Shift, shift
-from .scout import Found, Scout, Seen
+from .scout import Found, Scout, Seen, key_of
+from .suggestions import marks
 
 CANDIDATES = 600
 """Pairs that may be made on the way down; most are turned away without being asked about."""
@@ -131,7 +131,7 @@ class _Descent:
         """Whether a frozen run shows enough of what the found pair showed."""
         if self.goal is None or self.scout is None or max(self.goal) <= 0:
             return True
-        key = (canonical(pair.database), canonical(pair.neighbour))
+        key = key_of(pair)
         if key[0] == key[1]:
             return False
         sides = [
@@ -209,7 +209,7 @@ class _Down:
         return choices
 
     def _attempt(self, values: Sequence[object]) -> list[ExampleChoice] | None:
-        key = tuple((type(v).__name__, repr(v)) for v in values)
+        key = marks(values)
         if key in self.tried or self.made >= CANDIDATES:
             return None
         self.tried.add(key)
@@ -351,7 +351,7 @@ def _span(choice: ExampleChoice) -> tuple[int, int] | None:
     return int(ends[0]), int(ends[1])
 
 
-def _simple_values(choice: ExampleChoice) -> list[Any]:
+def _simple_values(choice: ExampleChoice) -> list[Value]:
     """Values simpler than the choice's own, the simplest first: 0, an end, fewer digits."""
     old = choice.value
     match choice.kind:

@@ -120,7 +120,9 @@ class Stages:
         tries.all_of(together, int(0.15 * self.examples))
         tries.all_of(enumerated(smallest), self.examples // 4)
         self._random(RANDOM - FIRST)
-        base = base_of(tries)
+        # The smallest example with a collection of as many elements as a side has rows.
+        found = (listed(seen) for seen in tries.by_size())
+        base = next((one for one in found if one is not None), None)
         if base is not None:
             Ladder(tries, self.bank, self.random, base).run(int(0.4 * self.examples))
         self.evolution.run(self.examples)
@@ -293,11 +295,6 @@ def _leaves(value: object) -> Iterator[object]:
 
 def _end(choice: ExampleChoice, end: int) -> object:
     return choice.value if choice.kind == "boolean" else far(choice)[end]
-
-
-def base_of(tries: Tries) -> tuple[Example, int] | None:
-    """The smallest example with a collection of as many elements as a side has rows."""
-    return next((found for seen in tries.by_size() if (found := listed(seen)) is not None), None)
 
 
 class Ladder:

@@ -140,7 +140,7 @@ def few_ways(choice: ExampleChoice) -> bool:
     return choice.kind == "integer" and 2 <= choice.size() <= SMALL
 
 
-def far(choice: ExampleChoice) -> list[Any]:
+def far(choice: ExampleChoice) -> list[Value]:
     """The least and the greatest value of a choice."""
     if choice.kind == "integer" and choice.size() < math.inf:
         return [choice.constraints["min_value"], choice.constraints["max_value"]]
@@ -170,7 +170,7 @@ def exact(constant: object, kind: str) -> list[Any]:
     return []
 
 
-def _read(text: str, kind: str) -> list[Any]:
+def _read(text: str, kind: str) -> list[float]:
     """The number that a text writes; as a whole number with its digits behind the point, too."""
     if not NUMBER.fullmatch(text):
         return [int(ip) for ip in _addresses(text)] if kind == "integer" else []

@@ -60,6 +60,8 @@ ELSEWHERE = tuple(
 CONTAINERS = re.compile(r"[/\\](?:scipy|pandas)[/\\]")
 CONTINUOUS = frozenset({"laplace", "normal", "gumbel", "logistic", "exponential", "gamma",
                         "standard_cauchy", "standard_t", "beta"})  # fmt: skip
+MOST_EVENTS = 20_000
+"""Values that lines made, of one run."""
 GOLDEN = (5**0.5 - 1) / 2
 """Multiples of it are far apart modulo 1."""
 SCALED = frozenset({"laplace", "normal", "gumbel", "logistic", "exponential"})
@@ -580,8 +582,6 @@ def _lines(found: Sequence[tuple[tuple[Place, ...], str]]) -> tuple[CauseLine, .
 
 
 # Which line made a value: the plain runs once more, line by line.
-
-MOST_EVENTS = 20_000
 
 
 class Assignment(NamedTuple):

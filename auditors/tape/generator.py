@@ -192,7 +192,7 @@ class Call:
 
 
 class Seam(np.random.Generator):
-    """A Generator all of whose methods end in `asked`; `calls` are the questions so far."""
+    """A Generator all of whose methods end in `asked`, which draws; `calls` are the questions."""
 
     def __init__(self, bits: np.random.BitGenerator) -> None:
         super().__init__(bits)
@@ -205,7 +205,7 @@ class Seam(np.random.Generator):
 
     def asked(self, name: str, parameters: Parameters, draw: Draw, *, scalar: bool) -> Drawn:
         """What is drawn by the law of this name; `draw` makes a plain array of it."""
-        raise NotImplementedError
+        return plain_like(draw(self.inner), scalar)
 
     def _spawn(self, n_children: int) -> list[object]:
         """Children that draw from the same tape."""

@@ -578,44 +578,35 @@ def hold(
         return HeldTape(outputs, log_weights=np.zeros(count), held=none, same=none, reason=reason,
                     calls=tape.calls, **found)  # fmt: skip
 
-    def played(
-        what: Database, calls: Sequence[Call], values: Sequence[Drawn]
-    ) -> tuple[Output, Playing]:
-        player = Playing(bits(), [one.name for one in calls], values)
-        with through(player):
-            return run(what, player, **more), player
+    def drawn(what: Database, seam: Seam) -> Output:
+        with through(seam):
+            return run(what, seam, **more)
+
+    def played(what: Database, calls: Sequence[Call], values: Sequence[Drawn]) -> Output:
+        return drawn(what, Playing(bits(), [one.name for one in calls], values))
 
     failed = ""
     try:
-        with through(tape):
-            run(database, tape, **more)
+        drawn(database, tape)
     except Exception as error:  # noqa: BLE001 - the mechanism, or what it makes of such numbers
         failed = f"{type(error).__name__}: {error}"
-    values = [one.value for one in tape.calls]
     if failed:
-        drawing = Playing(bits(), (), ())
-        drawing.asked = _drawing(drawing)  # type: ignore[method-assign]
-        with through(drawing):
-            outputs = run(database, drawing, **more)
+        outputs = drawn(database, Seam(bits()))
         return nothing(f"its numbers cannot be followed: {failed}", outputs)
     try:
-        outputs, _player = played(database, tape.calls, values)
+        outputs = played(database, tape.calls, [one.value for one in tape.calls])
     except Parted as parted:
         return nothing(f"it goes another way with plain numbers: {parted}", None)
     if len(tape.calls) > DRAWS:
         return nothing("it asks for too many draws to be followed", outputs)
     replay = Replaying(bits(), tape.calls, lines=lines)
     try:
-        with through(replay):
-            run(neighbour, replay, **more)
+        drawn(neighbour, replay)
     except Parted as parted:
         return nothing(str(parted), outputs, replayed=replay.calls, parted=parted)
     except Exception as error:  # noqa: BLE001 - the same
         with suppress(Exception):
-            drawing = Playing(bits(), (), ())
-            drawing.asked = _drawing(drawing)  # type: ignore[method-assign]
-            with through(drawing):
-                run(neighbour, drawing, **more)
+            drawn(neighbour, Seam(bits()))
             return nothing(f"its numbers cannot be followed: {error}", outputs)
         return nothing("it raises under one database only", outputs, replayed=replay.calls,
                        raised=("D'", error))  # fmt: skip
@@ -634,7 +625,7 @@ def hold(
     if reason:
         return nothing(reason, outputs, replayed=replay.calls, parts=parts)
     try:
-        others, _ = played(neighbour, replay.calls, [one.moved for one in replay.calls])
+        others = played(neighbour, replay.calls, [one.moved for one in replay.calls])
     except Parted as parted:
         return nothing(f"it goes another way with plain numbers: {parted}", outputs,
                        replayed=replay.calls, parts=parts)  # fmt: skip
@@ -645,16 +636,6 @@ def hold(
     held = same & (log_weights > -np.inf)
     return HeldTape(outputs, others, log_weights, held, same, calls=tape.calls,
                 replayed=replay.calls, parts=parts)  # fmt: skip
-
-
-def _drawing(player: Playing) -> Callable[..., Drawn]:
-    """Ordinary draws, for a mechanism that cannot be followed."""
-
-    def asked(name: str, parameters: Parameters, draw: Draw, *, scalar: bool) -> Drawn:
-        value = draw(player.inner)
-        return value.item() if scalar else value
-
-    return asked
 
 
 def _weights(old: Call, new: Call, count: int, rows: bool) -> tuple[Floats | None, str]:

@@ -19,7 +19,7 @@ from ..sampling.calls import Calls, guarded, like_rows
 from ..sampling.kept import captured
 from ..workers import Key, Worker
 from ..workers.streams import prime_globals, untouched
-from .generator import Draw, Drawn, Floats, Parameters, Seam, bits_of, plain_like, through
+from .generator import Draw, Drawn, Floats, Parameters, Seam, bits_of, through
 from .held import hold, single
 
 FIRST, FIRST_CALLS = 509, 24
@@ -259,7 +259,7 @@ class _Noting(Seam):
     def asked(self, name: str, parameters: Parameters, draw: Draw, *, scalar: bool) -> Drawn:
         """What is drawn by the law of this name."""
         self.laws.add(name)
-        return plain_like(draw(self.inner), scalar)
+        return super().asked(name, parameters, draw, scalar=scalar)
 
 
 def asked_draws(
