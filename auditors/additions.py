@@ -10,7 +10,7 @@ Nothing is registered by an import, and no file that an audit reads can name any
 
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from .errors import InvalidArgument
@@ -29,7 +29,7 @@ def added(group: str) -> tuple[Callable[..., Any], ...]:
     return tuple(_loaded(one) for one in sorted(entry_points(group=group), key=lambda e: e.name))
 
 
-def _loaded(entry: Any) -> Callable[..., Any]:
+def _loaded(entry: EntryPoint) -> Callable[..., Any]:
     place = f"the entry point {entry.name!r} of {entry.group}, {entry.value}"
     try:
         found = entry.load()

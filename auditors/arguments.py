@@ -81,7 +81,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return asked
 
 
-def require_fields(made: type[Any], hints: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+def require_fields(
+    made: type[object], hints: Mapping[str, object], values: Mapping[str, object]
+) -> None:
     """InvalidArgument for a field of a dataclass whose value its type does not allow."""
     for name, hint in hints.items():
         if not _allows(hint, values[name]):
@@ -91,7 +93,7 @@ def require_fields(made: type[Any], hints: Mapping[str, Any], values: Mapping[st
 
 
 def bound(
-    name: str, wanted: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    name: str, wanted: Signature, args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> BoundArguments:
     """The arguments by name; UnknownArgument if there are others, or one is missing."""
     _require_known(name, wanted, kwargs)
@@ -158,7 +160,7 @@ def meant(word: str, known: Mapping[str, str] | tuple[str, ...] | list[str]) -> 
     return f" (did you mean {' or '.join(shown[name] for name in close)}?)" if close else ""
 
 
-def _require_known(name: str, wanted: Signature, given: Mapping[str, Any]) -> None:
+def _require_known(name: str, wanted: Signature, given: Mapping[str, object]) -> None:
     known = list(wanted.parameters)
     for word in given:
         if word in known:
@@ -178,7 +180,7 @@ def _said(wanted: Signature) -> str:
 
 
 @cache
-def _hints(function: Callable[..., Any]) -> dict[str, object]:
+def _hints(function: Callable[..., object]) -> dict[str, object]:
     """What can be checked: an annotation may name what only a type checker imports."""
     found: dict[str, object] = {}
     for name, hint in function.__annotations__.items():
@@ -188,15 +190,15 @@ def _hints(function: Callable[..., Any]) -> dict[str, object]:
     return found
 
 
-def _parts(hint: Any) -> tuple[Any, ...]:
+def _parts(hint: object) -> tuple[object, ...]:
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
-def _allows(hint: Any, value: Any) -> bool:
+def _allows(hint: object, value: object) -> bool:
     return any(_fits(part, value) for part in _parts(hint))
 
 
-def _fits(part: Any, value: Any) -> bool:
+def _fits(part: object, value: object) -> bool:
     if part is Any:
         return True
     if part is bool:
@@ -211,18 +213,17 @@ def _fits(part: Any, value: Any) -> bool:
         return isinstance(value, str)  # which words it may be is judged where it is used
     if origin is tuple:
         sizes = get_args(part)
-        alike = isinstance(value, (tuple, list))
-        return alike and (Ellipsis in sizes or len(value) == len(sizes))
+        return isinstance(value, (tuple, list)) and (Ellipsis in sizes or len(value) == len(sizes))
     if isinstance(origin, type):
         return isinstance(value, origin)
     return not isinstance(part, type) or isinstance(value, part)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, float) and value.is_integer()
 
 
-def _words(hint: Any) -> str:
+def _words(hint: object) -> str:
     if "_SupportsArray" in str(hint):  # what numpy calls ArrayLike
         return "numbers, as a list or an array"
     said = dict.fromkeys(_word(part) for part in _parts(hint))
@@ -230,7 +231,7 @@ def _words(hint: Any) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def _word(part: Any) -> str:
+def _word(part: object) -> str:
     plain = {bool: "True or False", int: "a whole number", float: "a number", str: "a string"}
     origin = get_origin(part)
     if part is NoneType:
@@ -251,7 +252,7 @@ def _word(part: Any) -> str:
     return f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 - a user's object may refuse to be shown

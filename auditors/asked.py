@@ -40,7 +40,7 @@ class Argument:
     expected: str = ""
     remedy: str = ""
 
-    def allows(self, value: Any) -> bool:
+    def allows(self, value: object) -> bool:
         """Whether a value can be used: None always means that nobody gave it."""
         if value is None or self.valid is None:
             return True
@@ -279,7 +279,7 @@ def default(name: str) -> Any:
     return ASKED[name].default
 
 
-def require(**values: Any) -> None:
+def require(**values: object) -> None:
     """Reject, with the number and what was expected, a value that cannot be used.
 
     None is allowed here: nobody gave it. Raises InvalidArgument.

@@ -15,12 +15,12 @@ output that the claim names and that never comes in so few draws. For delta > 0 
 above delta refutes the claim.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
 from numbers import Real
 from time import monotonic
-from typing import Any, assert_never
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -357,7 +357,7 @@ def drawn_losses(
     return None if worst is None else replace(worst, needed=needed)
 
 
-def _named(density: Callable[..., Any], pair: Pair, claim: PrivacyClaim) -> float:
+def _named(density: ClaimPart, pair: Pair, claim: PrivacyClaim) -> float:
     """The largest loss at an output that the claim names; -inf for none that can come."""
     if not claim.outputs:
         return -np.inf
@@ -425,7 +425,7 @@ def audit_privacy_claim(
             seed=seed,
             pairs=(result.pair,),
         )
-    details: dict[str, Any] = {"audit": result, "exact": exact, "density": density}
+    details: dict[str, object] = {"audit": result, "exact": exact, "density": density}
     if claim.delta > 0:
         sampler = Sampler(
             run=subject.run, seed=seed, seeded=subject.seeded, trust_rows=subject.trust_rows
@@ -458,13 +458,13 @@ def _finding(
     exact: ExactPrivacy | None,
     density: DrawnLoss | None,
     alpha: float,
-    details: dict[str, Any],
+    details: dict[str, object],
 ) -> Finding:
     low = max(0.0, result.size_lower)
     sampled = result.verdict
     proved: Verdict | None = None
-    witness: Any = result.witness
-    rows: tuple[tuple[Any, ...], ...] = ()
+    witness: object = result.witness
+    rows: tuple[tuple[str, str, float], ...] = ()
     scope, note, true_epsilon = "", result.note, None
     if exact is not None:
         proved, scope, rows = exact.verdict, exact.scope, exact.rows

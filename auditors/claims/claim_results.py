@@ -94,7 +94,7 @@ class Finding:
     scope: str = ""
     note: str = ""
     table: Table | None = None
-    witness: Any = None
+    witness: object = None
     shown: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     counts: ClaimCountsRecord | None = None

@@ -11,7 +11,6 @@ Numbers of a record are floats, or "inf", "-inf" and "nan"; `float` reads both.
 from collections.abc import Sequence
 from itertools import pairwise
 from math import inf, isfinite, isnan
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +124,7 @@ def _remarked(counts: ClaimCountsRecord, note: str = "") -> str:
     return "; ".join(filter(None, (note, counts.get("remark", ""))))
 
 
-def _known(value: Any) -> float | None:
+def _known(value: float | str | None) -> float | None:
     return None if value is None else float(value)
 
 
@@ -171,7 +170,7 @@ def _of_tails(counts: ClaimCountsRecord, tails: TailsRecord, budget: Budget) -> 
         )
         for row, limit, no in zip(rows, limits, refuted, strict=True)
     )
-    details: dict[str, Any] = {"bound": float(row["bound"]), "headline": loudest}
+    details: dict[str, object] = {"bound": float(row["bound"]), "headline": loudest}
     edge = _edge_of_tails(tails)
     if "needed" in tails:
         details |= {"needed": tails["needed"], "counted": tails["counted"]}

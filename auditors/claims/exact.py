@@ -26,7 +26,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import ceil, erfc, exp, expm1, inf, log, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -550,7 +549,7 @@ class _Laws:
         self.seen: dict[int, tuple[Database, Law]] = {}
         self.summed: dict[tuple[float, tuple[bytes, ...]], tuple[float, float]] = {}
 
-    def law(self, database: Database) -> Any:
+    def law(self, database: Database) -> Law:
         if id(database) not in self.seen:
             key = canonical(database)
             if key not in self.known and self.mechanism.law is not None:

@@ -39,7 +39,6 @@ from functools import partial
 from itertools import combinations, pairwise
 from math import exp, inf, log, prod, sqrt
 from time import monotonic
-from typing import Any
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, ndtr
@@ -526,7 +525,7 @@ def _atoms(mechanism: Mechanism, database: Database, outputs: Array, alpha: floa
     ]
 
 
-def _range(flat: Array, place: int) -> tuple[Any, Callable[[Array], Array]] | None:
+def _range(flat: Array, place: int) -> tuple[float, Callable[[Array], Array]] | None:
     """How far to move a number of the outputs, and where its density has been seen to hold.
 
     A density need not be right where the mechanism never comes. A number that takes few values

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice, takewhile
 from math import isnan
-from typing import Any
 
 import numpy as np
 
@@ -62,7 +61,7 @@ class _Seen:
     claim: InvariantClaim
     door: Door
     margins: dict[bytes, float] = field(default_factory=dict)
-    cases: dict[bytes, Any] = field(default_factory=dict)
+    cases: dict[bytes, InvariantCase] = field(default_factory=dict)
 
     def look(self, cases: Sequence[InvariantCase]) -> list[float]:
         """The margins of the cases, minus infinity for no number; none after a counterexample."""
@@ -80,7 +79,7 @@ class _Seen:
         known = list(takewhile(self.margins.__contains__, keys))
         return [self.margins[key] for key in known]
 
-    def failing(self, cases: Sequence[InvariantCase]) -> Any | None:
+    def failing(self, cases: Sequence[InvariantCase]) -> InvariantCase | None:
         """The first counterexample among the cases."""
         margins = self.look(cases)
         return next((c for c, m in zip(cases, margins, strict=False) if self.refutes(m)), None)
@@ -89,7 +88,7 @@ class _Seen:
         """Whether a case of this margin is a counterexample."""
         return margin < -self.claim.tolerance
 
-    def gate(self, failing: Any | None) -> None:
+    def gate(self, failing: InvariantCase | None) -> None:
         """Compute some margins again in a fresh process; ContractError where one differs."""
         keys = list(self.margins)
         some = [keys[int(n)] for n in np.linspace(0, len(keys) - 1, min(AGAIN, len(keys)))]
@@ -141,7 +140,7 @@ def _margins(worker: Worker, cases: Sequence[InvariantCase]) -> list[float]:
 
 
 def _margins_anew(
-    worker: Worker, _: Sequence[Any], encoded: Sequence[bytes], process: int
+    worker: Worker, _: Sequence[object], encoded: Sequence[bytes], process: int
 ) -> list[tuple[bytes, str]]:
     """The margins, every other process in the opposite order: see `require_same_anew`."""
     order = range(len(encoded))
@@ -206,7 +205,7 @@ def _pushed(seen: _Seen, left: int, seed: int) -> object:
     return None
 
 
-def _shrunk(seen: _Seen, failing: Any) -> object:
+def _shrunk(seen: _Seen, failing: InvariantCase) -> InvariantCase:
     """A counterexample none of whose simpler forms is one (or the smallest within the effort)."""
     left, moved = SHRINKS, True
     while moved and left > 0:

@@ -9,7 +9,7 @@ A finding that follows from the counts names the databases of its pair and does 
 from collections.abc import Sequence
 from hashlib import blake2b
 from math import isfinite
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -100,7 +100,7 @@ def named_record(found: Pair | Witness, judged: Pair) -> PairRecord:
         return pair_record(found)
     sides = (("database", judged.database), ("neighbour", judged.neighbour))
 
-    def named(database: Database) -> Any:
+    def named(database: Database) -> object:
         names = [name for name, side in sides if side is database]
         return {OF_PAIR: names[0]} if names else to_json(database)
 

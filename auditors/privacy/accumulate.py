@@ -272,7 +272,7 @@ def _won(
     )
 
 
-def _mixed(strands: Sequence[Strand], points: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _mixed(strands: Sequence[Strand], points: int) -> NDArray[np.float64]:
     """Log capital at every grid point."""
     weights = [0.5] + [0.5 / (k * (k + 1)) for k in range(1, len(strands))]
     spare = 1 - sum(weights)
@@ -281,7 +281,7 @@ def _mixed(strands: Sequence[Strand], points: int) -> np.ndarray[Any, np.dtype[n
         experts = np.asarray(strand.logs)
         parts[row] = log(weight) + np.logaddexp.reduce(experts, axis=0) - log(len(experts))
     parts[-1] = log(spare)
-    mixed: np.ndarray[Any, np.dtype[np.float64]] = np.logaddexp.reduce(parts, axis=0)
+    mixed: NDArray[np.float64] = np.logaddexp.reduce(parts, axis=0)
     return mixed
 
 

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import exp, inf, log, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -270,7 +269,7 @@ def in_groups(
     return one, two
 
 
-def _grouped(groups: NDArray[np.intp], counts: NDArray[Any], size: int) -> tuple[int, ...]:
+def _grouped(groups: NDArray[np.intp], counts: NDArray[np.int64], size: int) -> tuple[int, ...]:
     return tuple(np.bincount(groups, counts, size).astype(int).tolist())
 
 

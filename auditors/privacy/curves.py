@@ -36,7 +36,6 @@ from dataclasses import dataclass, replace
 from math import exp, inf, log, sqrt
 from operator import itemgetter
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,10 +194,12 @@ def privacy_curve(
         partition, cells = lesson.partition(chosen[0][0])
         test = telling(cells.sum(axis=0), promised(partition, cells), draws=judged, level=staked)
         counted.append(partition)
-    found: Any = 0
-    for chunk, start in enumerate(range(0, judged, CHUNK)):
-        size = min(CHUNK, judged - start)
-        found = found + count_also(sampler, pair, None, counted, "claim", chunk, size, size)[1]
+    sizes = [min(CHUNK, judged - start) for start in range(0, judged, CHUNK)]
+    parts = [
+        count_also(sampler, pair, None, counted, "claim", chunk, size, size)[1]
+        for chunk, size in enumerate(sizes)
+    ]
+    found: NDArray[np.int64] = np.sum(parts, axis=0)
     sampler.gate(refuted=False)
     hits, cells = found[: len(chosen)], found[len(chosen) :].T
     hits = np.array(

@@ -8,7 +8,6 @@ too, before the first draw that is judged.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import Any
 
 from ...mechanisms.model import Histogram, Mechanism, Pair, PrivacyClaim, Relation, Value
 from ..asked import Budget, require
@@ -88,7 +87,7 @@ class Audit:
     """Whether trying them may take long, because they are known to be found."""
     unsaid: bool = False
     """Whether nobody named a relation, and the given pair is of none that is known."""
-    databases: Any = None
+    databases: object = None
     """The domain that the pairs come from, if it is one."""
     searched: int | None = None
     """Outputs that there is time to search with, where calls are slow."""

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import isclose
-from typing import Any
 
 from ...mechanisms.model import Choices, Mechanism, Pair, PrivacyClaim, Relation, Value, lines_of
 from ..asked import Budget, require
@@ -493,7 +492,7 @@ def pair_again(
     pair: Pair, claim: PrivacyClaim, subject: Mechanism, domain: str, place: str
 ) -> Iterator[str]:
     """Whether the databases are as near as the claim says."""
-    known: Any = subject.databases
+    known: object = subject.databases
     if domain in DOMAINS:
         known = DOMAINS[domain]
     try:

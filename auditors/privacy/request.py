@@ -32,7 +32,7 @@ News = Callable[[str, str], None]
 class Request:
     """What every function that judges a mechanism takes, stated once; `ASKED` explains it."""
 
-    mechanism: Any = field(kw_only=False)
+    mechanism: object = field(kw_only=False)
     delta: float | None = None
     relation: Relation | Neighbours | None = None
     distance: int | None = None
@@ -114,7 +114,7 @@ class AuditRequest(Request):
             raise InvalidArgument(str(error), keywords=tuple(stated)) from None
 
 
-def subject(mechanism: Any, name: str, target: str, seeded: bool | None) -> Mechanism:
+def subject(mechanism: object, name: str, target: str, seeded: bool | None) -> Mechanism:
     """The mechanism under audit; a bare callable becomes one without claims.
 
     A `target` that begins with an attacker and "=" is seen as that attacker sees it.

@@ -10,7 +10,7 @@ searched among the databases that the mechanism brings, the record holds all tha
 
 from dataclasses import replace
 from time import monotonic
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..asked import Budget
@@ -114,7 +114,7 @@ def _searching(
         target=facts.target,
         workers=workers,
         timeout=timeout,
-        exceptions=cast(Any, str(facts.plan.get("exceptions", "error"))),
+        exceptions=cast(Literal["error", "output"], str(facts.plan.get("exceptions", "error"))),
     )
     for audit in prepared(request, budget, request.epsilon):
         if _numbers(audit.claim) == _numbers(claim):
@@ -133,7 +133,7 @@ def _stated(claim: PrivacyClaim) -> dict[str, Any]:
     return {("curve" if key == "points" else key): value for key, value in told.items()}
 
 
-def _numbers(claim: PrivacyClaim) -> tuple[Any, ...]:
+def _numbers(claim: PrivacyClaim) -> tuple[object, ...]:
     promised = claim.curve or (claim.epsilon, claim.delta)
     return claim.relation, claim.distance, promised
 
