@@ -156,7 +156,7 @@ class ClaimReport(ClaimResult):
 
     def to_dict(self) -> dict[str, Any]:
         """What was found as plain JSON data, with the words of `dpwitness reproduce --json`."""
-        from .reports.formats.statements_as_json import finding_to_json
+        from .reports.faces.claim_faces import finding_to_json
 
         said = (self.identifier, self.kind, self.statement, self.reference)
         labels = zip(("id", "kind", "statement", "reference"), said, strict=True)

@@ -32,7 +32,7 @@ from ...auditors.shards import running
 from ...mechanisms.catalogue import DEMO
 from ...mechanisms.model import Mechanism, Pair, PrivacyClaim, Subject
 from ..adapters.marked import named_by
-from ..faces import as_text, wording
+from ..faces import wording
 from ..formats import table
 from ..formats.plain import plain, tell
 from ..record import reading
@@ -42,7 +42,7 @@ from ..sharding.options import engine_of
 from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
 from ..targets import targets, trust
 from ..writing import files
-from ..writing.terminal import printable
+from ..writing.terminal import printable, wrapped
 from . import listing
 from .delivering import Audited, deliver, status_of
 from .replaying import (
@@ -164,7 +164,7 @@ def audit(
         statuses.append(deliver(console, audited, paths=paths, github=github))
     for one in audited:
         if console.width and (remark := _leak(one.results)):
-            console.say("\n" + "\n".join(as_text.wrapped(remark, console.width)))
+            console.say("\n" + "\n".join(wrapped(remark, console.width)))
     return next((one for one in (UNUSABLE, REFUTED, FAILED, INCONCLUSIVE) if one in statuses), 0)
 
 
@@ -321,7 +321,7 @@ def replay(
             "or replay it with the versions that wrote it"
         )
     if sentence := unread(data):
-        console.say("\n".join(as_text.wrapped(printable(sentence), console.width)))
+        console.say("\n".join(wrapped(printable(sentence), console.width)))
     return FAILED if differs else status_of(verdicts)
 
 
@@ -337,13 +337,13 @@ def _replayed(record: ResultRecord, outcome: Replay, width: int, *, detail: bool
     subject = printable(f"{word}: {name}, {claim}.")
     confidence = f"alpha {float(record['evidence']['alpha']):.3g}"
     believed = (
-        as_text.wrapped(f"Not compared: {', '.join(outcome.believed)}.", width, "  ", "  ")
+        wrapped(f"Not compared: {', '.join(outcome.believed)}.", width, "  ", "  ")
         if detail
         else []
     )
     if outcome.same and not outcome.seeded:
         new, old = outcome.counts[-1].hits, revived(record).evidence.counts[-1].hits
-        return as_text.wrapped(
+        return wrapped(
             f"{subject} The experiment was repeated with new randomness, because the mechanism is "
             f"not seeded: in the last count {new[0]:,} and {new[1]:,} hits, recorded {old[0]:,} "
             f"and {old[1]:,}; {confidence}.",
@@ -351,17 +351,17 @@ def _replayed(record: ResultRecord, outcome: Replay, width: int, *, detail: bool
         ) + believed  # fmt: skip
     if outcome.same:
         draws = sum(sum(count.trials) for count in outcome.counts)
-        return as_text.wrapped(
+        return wrapped(
             f"{subject} The same counts, bit for bit, over {draws:,} runs, and the same "
             f"bounds; {confidence}.",
             width,
         ) + believed  # fmt: skip
-    lines = as_text.wrapped(f"Differs from the record: {name}, {claim}.", width)
+    lines = wrapped(f"Differs from the record: {name}, {claim}.", width)
     # Another mechanism or another version of its code is why the counts differ: it comes first.
     reasons = [one for one in outcome.differences if one.startswith(("mechanism:", "source:"))]
     others = [one for one in outcome.differences if one not in reasons]
     for difference in (*reasons, *(others[:1] if reasons and not detail else others)):
-        lines += as_text.wrapped(printable(difference), width, "    ", "  - ")
+        lines += wrapped(printable(difference), width, "    ", "  - ")
     if reasons and others[1:] and not detail:
         lines.append(f"  and {len(others) - 1} more that follow from it (-v has all)")
     return lines
@@ -371,12 +371,12 @@ def _claim_replayed(again: ClaimReplay, width: int) -> list[str]:
     name = printable(f"{again.record['mechanism']}, {again.record['identifier']}")
     if not again.differences:
         word = wording.verdict_word(again.verdict)
-        return as_text.wrapped(
+        return wrapped(
             f"{word}: {name} ({again.record['kind']}). The same finding, made again.", width
         )
-    lines = as_text.wrapped(f"Differs from the record: {name}.", width)
+    lines = wrapped(f"Differs from the record: {name}.", width)
     for difference in again.differences:
-        lines += as_text.wrapped(printable(difference), width, "    ", "  - ")
+        lines += wrapped(printable(difference), width, "    ", "  - ")
     return lines
 
 
@@ -469,10 +469,10 @@ def tell_times(console: Console, found: targets.Target, engine: Mapping[str, Any
             f"Inconclusive: the clock cannot say whether {name} keeps {phrase} in its "
             "running time.",
         )
-        lines = as_text.wrapped(head, console.width)
+        lines = wrapped(head, console.width)
         if not console.quiet:
             event = count.event.describe().replace("output", "nanoseconds")
-            lines += as_text.wrapped(
+            lines += wrapped(
                 f"{event}: {count.hits[0]:,} of {count.trials[0]:,} calls on D, "
                 f"{count.hits[1]:,} of {count.trials[1]:,} on D'; typical times "
                 f"{timed.typical[0] / 1e3:.3g} and {timed.typical[1] / 1e3:.3g} microseconds; "
@@ -480,7 +480,7 @@ def tell_times(console: Console, found: targets.Target, engine: Mapping[str, Any
                 console.width, "    ", "  ",
             )  # fmt: skip
         if timed.warning:
-            lines += as_text.wrapped(f"Beware: {timed.warning}.", console.width)
+            lines += wrapped(f"Beware: {timed.warning}.", console.width)
         console.say("\n".join(lines))
         statuses.append(timed.verdict)
     if Verdict.REFUTED in statuses:

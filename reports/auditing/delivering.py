@@ -14,8 +14,8 @@ from ...auditors.claims.claim_results import ClaimCheck
 from ...auditors.evidence.record import number
 from ...auditors.results.results import AuditResult, Verdict
 from ..faces import as_text, claim_faces, wording
+from ..faces.claim_faces import claims_part
 from ..formats import as_github, as_markdown, table
-from ..formats.statements_as_json import claims_part
 from ..formats.told import Case, Reason, Told, ToldClaim
 from ..record import evidence
 from ..shell import computed

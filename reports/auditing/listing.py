@@ -18,11 +18,11 @@ from ...mechanisms.model import (
     PrivacyClaim,
     Theorem,
 )
-from ..faces.as_text import NARROWEST, WIDEST, wrapped
+from ..faces.as_text import NARROWEST, WIDEST
 from ..faces.wording import claim_phrase
 from ..record.evidence import claim_to_json
 from ..shell.shell import meant
-from ..writing.terminal import printable
+from ..writing.terminal import printable, wrapped
 
 SCHEMA = "dpwitness-list/1"
 

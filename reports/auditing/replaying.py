@@ -24,7 +24,7 @@ from ...auditors.privacy.replay import Replay, recount
 from ...auditors.privacy.rerun import MOST_TRIALS, audited_again
 from ...auditors.results.results import AuditResult, Verdict
 from ...mechanisms.model import Mechanism, NegativeControl
-from ..formats.statements_as_json import finding_beside
+from ..faces.claim_faces import finding_beside
 from ..record import evidence, reading
 from ..targets import targets, trust
 from ..targets.targets import Target

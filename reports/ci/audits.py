@@ -31,6 +31,7 @@ from ..record import evidence
 from ..sharding.options import ENGINE, engine_of
 from ..targets import targets
 from ..writing import files
+from ..writing.terminal import wrapped
 from .collector import HISTORY, RUN, SHARE
 from .pytest_run import PROPERTY, Line, Run, Share
 from .watch import WATCH
@@ -313,7 +314,7 @@ class DpAudit:
                     width=WIDTH,
                     detail=self.item.config.get_verbosity() > 1,
                 ),
-                *as_text.wrapped(kept, WIDTH, "  "),
+                *wrapped(kept, WIDTH, "  "),
             ]
         )
 

@@ -16,8 +16,8 @@ from ..adapters.marked import marked_in
 from ..auditing.commands import database_of
 from ..auditing.delivering import annotate, judged, judged_beside
 from ..faces import as_text
+from ..faces.claim_faces import claims_part
 from ..formats import table
-from ..formats.statements_as_json import claims_part
 from ..formats.told import Case, Reason, Told
 from ..history import witnesses
 from ..history.recorder import Last, last_of
@@ -26,7 +26,7 @@ from ..settings.settings import Settings, SettingsError, read_settings
 from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
 from ..targets import targets
 from ..writing import files
-from ..writing.terminal import one_line
+from ..writing.terminal import one_line, wrapped
 from .baseline import BaselineError, baseline_text, compare, read_baseline, remarks
 from .gate import (
     Entry,
@@ -89,9 +89,7 @@ def gate(
             for note in dict.fromkeys(r.note for r in one.results if not r.refuted):
                 if note and note not in noted:
                     noted.add(note)
-                    console.say(
-                        "\n".join(as_text.wrapped(one_line(note), console.width, "    ", "    "))
-                    )
+                    console.say("\n".join(wrapped(one_line(note), console.width, "    ", "    ")))
 
     gated = run_gate(
         entries, settings, root, seed=seed, done=tell,

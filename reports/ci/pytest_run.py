@@ -24,7 +24,7 @@ from ...auditors.errors import EvidenceFormatError
 from ...auditors.evidence.record import Number, ResultRecord, one_of
 from ..record import reading
 from ..settings.settings import Settings
-from ..writing.terminal import one_line
+from ..writing.terminal import one_line, wrapped
 
 SCHEMA = "dpwitness-lock/1"
 
@@ -202,8 +202,6 @@ def added_by_holm(records: Records, alpha: float) -> set[tuple[str, int]]:
 
 def summary_lines(run: Run, width: int) -> list[tuple[str, str]]:
     """(line, verdict) for every audit, ordered by test."""
-    from ..faces.as_text import wrapped
-
     lines = []
     for key, record in sorted(run.records.items()):
         verdict = "refuted" if key in run.added else record["verdict"]

@@ -2,10 +2,9 @@
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from textwrap import wrap
 
 from ...auditors.results.results import AuditResult, Verdict
-from ..writing.terminal import one_line, printable
+from ..writing.terminal import one_line, wrapped
 from . import wording
 
 NARROWEST = 40
@@ -130,20 +129,6 @@ def _after(replay: str, step: str, width: int) -> list[str]:
 
 def _command(command: str, width: int) -> list[str]:
     return command_lines(command, width, f"  {'check':<{LABEL}}")
-
-
-def wrapped(text: str, width: int, indent: str = "", first: str | None = None) -> list[str]:
-    """The text in lines of at most `width`; words longer than a line are cut."""
-    # A share keeps its sign: a line never begins with "%)".
-    lines = wrap(
-        text.replace(" %", "\xa0%"),
-        width,
-        initial_indent=indent if first is None else first,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-    )
-    # A word that was cut may begin a line with what no build server should obey.
-    return [printable(line.replace("\xa0", " ")) for line in lines] or [""]
 
 
 def _entries(lines: Iterable[tuple[str, str]], width: int) -> list[str]:

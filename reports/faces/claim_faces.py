@@ -4,12 +4,16 @@ A face has the word for the quantity, the axis of a picture, the words of the bo
 measured and of a counterexample, and the pictures. A kind without a face is a type error here.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from math import isfinite, nan
-from typing import TYPE_CHECKING, Any, assert_never, get_args
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from math import isfinite, isnan, nan
+from typing import TYPE_CHECKING, Any, assert_never, cast, get_args
 
-from ...auditors.claims.claim_results import ClaimResult
+import numpy as np
+
+from ...auditors.claims.claim_results import ClaimCheck, ClaimResult
+from ...auditors.claims.derive import record_of
+from ...auditors.evidence.record import ClaimFindingRecord
 from ...auditors.outputs.encoding import show
 from ...auditors.results.results import AuditResult, Verdict, Witness
 from ...mechanisms.model import (
@@ -453,3 +457,63 @@ def face_of(claim: type[Claim]) -> Face:
 
 FACES: Mapping[str, Face] = {claim.kind: face_of(claim) for claim in get_args(Claim)}
 """The face of every kind by its name; the kinds of the JSON schema are its keys."""
+
+
+def finding_to_json(result: ClaimResult) -> dict[str, object]:
+    """What was found of one claim, as JSON data."""
+    found = result.finding
+    return {
+        "claimed": plain_data(found.claimed),
+        "measured": plain_data(found.measured),
+        "exact": plain_data(found.exact),
+        "weak": found.weak,
+        "vacuous": found.vacuous,
+        "verdict": result.verdict.value,
+        "sampled": found.sampled.value if found.sampled else None,
+        "proved": found.proved.value if found.proved else None,
+        "scope": found.scope,
+        "method": found.method,
+        "note": found.note,
+        "draws": found.draws,
+        "seconds": round(result.seconds, 4),
+        "seed": result.seed,
+        "alpha": found.error,
+        "witness": witness_words(result) or None,
+        "table": plain_data(found.table),
+    }
+
+
+def plain_data(value: Any) -> Any:
+    """A value as JSON data; what JSON has no word for as the text a reader is shown."""
+    match value:
+        case None | bool() | str() | int():
+            return value
+        case np.generic():
+            return plain_data(value.item())
+        case float():
+            return value if isfinite(value) else "nan" if isnan(value) else f"{value:+}".lstrip("+")
+        case Mapping():
+            return {str(key): plain_data(item) for key, item in value.items()}
+        case list() | tuple():
+            return [plain_data(item) for item in value]
+        case np.ndarray():
+            return plain_data(value.tolist())
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain_data(getattr(value, field.name)) for field in fields(value)}
+    return show(value)
+
+
+def claims_part(checks: Sequence[ClaimCheck]) -> dict[str, object]:
+    """What an evidence file holds of claims beside privacy; nothing if there are none."""
+    if not checks:
+        return {}
+    return {
+        "claims": list(map(record_of, checks)),
+        "claim_findings": list(map(finding_beside, checks)),
+    }
+
+
+def finding_beside(check: ClaimCheck) -> ClaimFindingRecord:
+    """What follows from the counts of one claim, for programs that read no counts."""
+    words = {"headline": headline(check.result, check.mechanism)}
+    return cast(ClaimFindingRecord, {**finding_to_json(check.result), **words})

@@ -1,17 +1,12 @@
-"""What was found of claims beside privacy as JSON data: of an audit, and of a run of reproduce."""
+"""A run of reproduce as JSON data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from math import isfinite, isnan
-from typing import Annotated, Any, TypedDict, cast
+from typing import Annotated, Any, TypedDict
 
-import numpy as np
 from msgspec import Meta
 
-from ...auditors.claims.claim_results import ClaimCheck, ClaimResult, Edge, edge_to_json
-from ...auditors.claims.derive import record_of
+from ...auditors.claims.claim_results import Edge, edge_to_json
 from ...auditors.evidence.record import (
-    ClaimFindingRecord,
     EdgeRecord,
     FoundRecord,
     Size,
@@ -19,8 +14,7 @@ from ...auditors.evidence.record import (
     number,
     one_of,
 )
-from ...auditors.outputs.encoding import show
-from ..faces.claim_faces import FACES, headline, witness_words
+from ..faces.claim_faces import FACES, finding_to_json, plain_data
 from ..record.evidence import environment, schema_of
 from ..statements.statements import Gallery, Reproduction, Section
 
@@ -130,7 +124,7 @@ def _result(section: Section, reproduction: Reproduction) -> dict[str, object]:
         "holds": section.holds,
         "corrected": section.corrected or None,
         "remark": section.remark or None,
-        "parameters": _plain(reproduction.parameters),
+        "parameters": plain_data(reproduction.parameters),
         "expected_verdict": reproduction.expected.value,
         "as_expected": reproduction.as_expected,
         **finding_to_json(result),
@@ -148,63 +142,3 @@ def _smallest(edge: Edge | None, constant: float) -> ConstantRecord | None:
         "holds": number(edge.share * constant),
         **edge_to_json(edge),
     }
-
-
-def finding_to_json(result: ClaimResult) -> dict[str, object]:
-    """What was found of one claim, as JSON data."""
-    found = result.finding
-    return {
-        "claimed": _plain(found.claimed),
-        "measured": _plain(found.measured),
-        "exact": _plain(found.exact),
-        "weak": found.weak,
-        "vacuous": found.vacuous,
-        "verdict": result.verdict.value,
-        "sampled": found.sampled.value if found.sampled else None,
-        "proved": found.proved.value if found.proved else None,
-        "scope": found.scope,
-        "method": found.method,
-        "note": found.note,
-        "draws": found.draws,
-        "seconds": round(result.seconds, 4),
-        "seed": result.seed,
-        "alpha": found.error,
-        "witness": witness_words(result) or None,
-        "table": _plain(found.table),
-    }
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON data; what JSON has no word for as the text a reader is shown."""
-    match value:
-        case None | bool() | str() | int():
-            return value
-        case np.generic():
-            return _plain(value.item())
-        case float():
-            return value if isfinite(value) else "nan" if isnan(value) else f"{value:+}".lstrip("+")
-        case Mapping():
-            return {str(key): _plain(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_plain(item) for item in value]
-        case np.ndarray():
-            return _plain(value.tolist())
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    return show(value)
-
-
-def claims_part(checks: Sequence[ClaimCheck]) -> dict[str, object]:
-    """What an evidence file holds of claims beside privacy; nothing if there are none."""
-    if not checks:
-        return {}
-    return {
-        "claims": list(map(record_of, checks)),
-        "claim_findings": list(map(finding_beside, checks)),
-    }
-
-
-def finding_beside(check: ClaimCheck) -> ClaimFindingRecord:
-    """What follows from the counts of one claim, for programs that read no counts."""
-    words = {"headline": headline(check.result, check.mechanism)}
-    return cast(ClaimFindingRecord, {**finding_to_json(check.result), **words})

@@ -12,11 +12,11 @@ from ...auditors.mutants.trial import Mutant, Score, mutants_of
 from ...auditors.privacy import request as asked
 from ...mechanisms.model import Mechanism, Theorem
 from ..auditing.commands import database_of
-from ..faces.as_text import wrapped
 from ..formats.plain import plain, tell
 from ..formats.table import require_places
 from ..shell.console import INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
 from ..targets import targets
+from ..writing.terminal import wrapped
 
 SEEN, UNSEEN, UNJUDGED = "seen", "not seen", "not tried"
 SHOWN = {SEEN: "detected", UNSEEN: "not detected"}

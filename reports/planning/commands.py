@@ -7,11 +7,12 @@ from typing import Any
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.planning import BudgetPlan, Price, claim_of, foretold, planned_in_time
 from ...auditors.privacy.planning import plan as planned
-from ..faces.as_text import told, wrapped
+from ..faces.as_text import told
 from ..formats.plain import plain as found
 from ..formats.plain import tell
 from ..formats.table import require_places
 from ..shell.console import Console
+from ..writing.terminal import wrapped
 
 
 def plan(console: Console, /, *, runs: int, paths: Mapping[str, str | None], **asked: Any) -> int:

@@ -6,12 +6,12 @@ from math import isinf
 from ...auditors.claims.claim_results import Edge, Estimate
 from ...auditors.results.results import AuditResult, Verdict
 from ..faces import claim_faces, wording
-from ..faces.as_text import Paint, wrapped
+from ..faces.as_text import Paint
 from ..faces.claim_faces import caveat, smallest_phrase, witness_words
 from ..formats.statements_as_json import document
 from ..formats.told import Case, Reason, Told, ToldClaim
 from ..statements.statements import Gallery, Reproduction, Section
-from ..writing.terminal import printable
+from ..writing.terminal import printable, wrapped
 
 NARROWEST, WIDEST = 40, 140
 NUMBERS = (10, 27, 10, 15, 13)

@@ -11,13 +11,14 @@ from ...auditors.outputs.features import Feature
 from ...auditors.recorded import OneRun, Scores, guesses_of_one_run, scores_of_one_run
 from ...auditors.recorded import scores as judge_scores
 from ...auditors.results.results import Verdict
-from ..faces.as_text import told, wrapped
+from ..faces.as_text import told
 from ..formats.plain import plain, tell
 from ..formats.table import require_places
 from ..formats.told import ToldClaim
 from ..record.reading import renyi_from
 from ..shell.console import INCONCLUSIVE, REFUTED, Console
 from ..targets.targets import find_curve
+from ..writing.terminal import wrapped
 from . import one_run_faces, score_faces
 from .sample_files import PIPE, read_outputs, read_sample, same_file
 

@@ -51,8 +51,7 @@ class Console:
 
     def line(self, text: str) -> None:
         """Say one line, whole in a log; on a terminal it is folded and what goes on is indented."""
-        from ..faces.as_text import wrapped
-        from ..writing.terminal import one_line
+        from ..writing.terminal import one_line, wrapped
 
         whole = one_line(text)
         self.say("\n".join(wrapped(whole, self.width, "  ", "")) if self.sized else whole)

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import time
+from textwrap import wrap
 from types import TracebackType
 from typing import TextIO
 
@@ -28,6 +29,20 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """The same for a name, which has no business to begin a line of its own."""
     return printable(text.replace("\n", "\\n"))
+
+
+def wrapped(text: str, width: int, indent: str = "", first: str | None = None) -> list[str]:
+    """The text in lines of at most `width`; words longer than a line are cut."""
+    # A share keeps its sign: a line never begins with "%)".
+    lines = wrap(
+        text.replace(" %", "\xa0%"),
+        width,
+        initial_indent=indent if first is None else first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+    # A word that was cut may begin a line with what no build server should obey.
+    return [printable(line.replace("\xa0", " ")) for line in lines] or [""]
 
 
 class ProgressLine:

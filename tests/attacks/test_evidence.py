@@ -33,7 +33,7 @@ from dpwitness.auditors.privacy.replay import recount
 from dpwitness.auditors.privacy.run import audit_claims
 from dpwitness.mechanisms.sparse_vector.sparse_vector_variants import sparse_vector_interaction
 from dpwitness.reports.auditing.replaying import claims_again, claims_of, findings_of, replay
-from dpwitness.reports.formats.statements_as_json import claims_part
+from dpwitness.reports.faces.claim_faces import claims_part
 from dpwitness.reports.record import evidence
 from dpwitness.reports.targets.targets import Target, find_target
 

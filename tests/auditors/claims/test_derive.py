@@ -28,7 +28,7 @@ from dpwitness.auditors.claims.derive import derive, record_of, revived
 from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.auditors.evidence.record import ClaimCheckRecord
 from dpwitness.reports.faces import claim_faces
-from dpwitness.reports.formats.statements_as_json import claims_part
+from dpwitness.reports.faces.claim_faces import claims_part
 from dpwitness.reports.record import evidence
 from dpwitness.reports.record.evidence import schema
 
