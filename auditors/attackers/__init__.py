@@ -4,7 +4,3 @@ Each gives a verdict of its own, because a mechanism may keep its claim in real 
 lose it through the bits of a floating-point number, through the Python type that holds a number,
 or through a clock (`clock`, which times calls and reads no outputs).
 """
-
-from .seen import ATTACKERS, seen_by, through_bits, through_types
-
-__all__ = ["ATTACKERS", "seen_by", "through_bits", "through_types"]

@@ -26,8 +26,7 @@ from ...mechanisms.model import Array, Mechanism, Output
 from ..errors import InvalidArgument
 from ..outputs.features import Feature, path_name
 from ..outputs.outputs import Outputs
-from ..sampling.calls import accepts_size
-from ..workers.door import CLIENT
+from ..workers.door import CLIENT, accepts_size
 
 MOST_NUMBERS = 12
 """Numbers of an output whose bits are read; each adds a few columns to learn from."""

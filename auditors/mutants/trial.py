@@ -52,8 +52,9 @@ from ..errors import (
 from ..outputs.encoding import canonical
 from ..privacy.run import audit
 from ..results.results import AuditResult, Verdict
-from ..sampling.calls import accepts_size, guarded
+from ..sampling.calls import guarded
 from ..workers import Door, Worker
+from ..workers.door import accepts_size
 from .faults import Fault, Unplantable, faults_of, is_faithful, planted
 from .sources import FunctionSource, Recipe, makers_of, recipe_of, sources_of
 

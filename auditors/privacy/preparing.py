@@ -11,7 +11,7 @@ from time import monotonic
 
 from ...mechanisms.model import Histogram, Mechanism, Pair, PrivacyClaim, Relation, Value
 from ..asked import Budget, require
-from ..attackers import seen_by
+from ..attackers.seen import seen_by
 from ..bounds.power import LAST
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
 from ..databases.records import HISTOGRAMS, require_neighbours

@@ -17,7 +17,7 @@ from ...mechanisms.model import (
 )
 from ..arguments import meant
 from ..asked import Budget, Neighbours, default, require
-from ..attackers import ATTACKERS, seen_by
+from ..attackers.seen import ATTACKERS, seen_by
 from ..databases.records import relation_of, require_meaning
 from ..engines.engine import Engine
 from ..errors import InvalidArgument, UnsupportedClaim

@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.model import Database, Output, Pair
-from ..errors import ContractError, InvalidArgument
-from ..outputs.encoding import identity, looks_long, show, stamp, to_json
+from ..errors import ContractError
+from ..outputs.encoding import identity, looks_long, show, stamp, to_json, told
 from ..outputs.kinds import Raised
+from ..outputs.nodes import Grid
 from ..outputs.outputs import CountedEvent, Outputs
 from ..workers import Key, Stream, Worker
 from ..workers.children import __file__ as workers_file
@@ -42,7 +43,8 @@ from ..workers.streams import (
     seed_globals,
     untouched,
 )
-from .kept import NARROW, UNCHANGING, bare, captured, digests, require_small, room
+from ..workers.wire import packed
+from .kept import UNCHANGING, bare, captured, require_small
 
 STAGES = frozenset({
     "contract", "search", "frozen", "opening", "select", "bet", "attempt", "standing", "shrink",
@@ -58,6 +60,12 @@ WHOLE = -1
 Single = Callable[[Database, Stream, int], Output]
 Ask = Callable[[Outputs, int], Any]
 """What is asked of a block's outputs where they are, with a number that belongs to the block."""
+NARROW = 16
+"""Numbers and labels of an output up to which thousands of them take no room to speak of."""
+KEPT = 64
+"""Outputs of a block that are kept to be made again however wide they are."""
+ROOM = 1 << 22
+"""Bytes of the outputs of one block that are kept."""
 TOLD = 1 << 20
 """Bytes of a block's outputs that are told as plain data too, to be kept; of slow calls a block is
 small. Of 10,000 numbers each, as plain data, a block took 30 MB and more time than its draws."""
@@ -72,44 +80,6 @@ IN_OTHER_ORDER = (
 
 class MechanismRaised(ContractError):
     """A call of the mechanism ended in an exception."""
-
-
-def require_signature(run: Callable[..., Output]) -> None:
-    """Check that `run` can be called as run(database, rng)."""
-    if not callable(run):
-        raise InvalidArgument(
-            f"expected a function of (database, rng) or a Mechanism, got {type(run).__name__}"
-        )
-    try:
-        inspect.signature(run).bind(None, None)
-    except ValueError:
-        return
-    except TypeError as error:
-        if isinstance(run, type):
-            raise InvalidArgument(
-                f"{run.__name__} is a class, and a mechanism is a function of (database, rng); "
-                "name a function, or an object of the class that can be called so"
-            ) from None
-        if "self" in inspect.signature(run).parameters:
-            raise InvalidArgument(
-                f"{getattr(run, '__qualname__', 'it')} is a method; name that of an object, or a "
-                "function of (database, rng)"
-            ) from None
-        raise ContractError(
-            f"a mechanism is called as mechanism(database, rng), and this one takes "
-            f"{inspect.signature(run)}, so that it cannot be ({error}); name a function of these "
-            "two, for instance one whose other arguments functools.partial has bound"
-        ) from None
-
-
-def accepts_size(run: Callable[..., Output]) -> bool:
-    """Whether `run` takes the keyword `size`, so that one call can give many draws."""
-    try:
-        parameters = inspect.signature(run).parameters
-    except (TypeError, ValueError):
-        return False
-    size = parameters.get("size")
-    return size is not None and size.kind in (size.KEYWORD_ONLY, size.POSITIONAL_OR_KEYWORD)
 
 
 def pair_key(pair: Pair) -> int:
@@ -473,7 +443,7 @@ def draw_blocks(
                 first,
                 pace=seconds / block.size,
                 returned=_plain(made) if told and made else None,
-                digests=digests(outputs, None if calls.rows else made, first) if wide else (),
+                digests=_digests(outputs, None if calls.rows else made, first) if wide else (),
             )
         )
     if event is not None:
@@ -509,6 +479,34 @@ def require_untouched_numpy() -> None:
                 "most likely the mechanism or its module, replaced it, and counts made with it "
                 "prove nothing; put the patch into the mechanism's own namespace"
             )
+
+
+def digest(value: Output) -> bytes:
+    """16 bytes that are equal where two outputs are, as far as outputs are compared."""
+    plain = type(value) is np.ndarray and not value.dtype.hasobject
+    data = stamp(value) if plain else told(Outputs.of_list([value]).rows()[0])
+    return blake2b(data, digest_size=16).digest()
+
+
+def digest_of_rows(outputs: Outputs) -> bytes:
+    """The same of all rows of a call."""
+    data = packed(outputs.node) if isinstance(outputs.node, Grid) else told(outputs.rows())
+    return blake2b(data, digest_size=16).digest()
+
+
+def _digests(outputs: Outputs, made: list[Output] | None, first: int) -> tuple[bytes, ...]:
+    if made is None:
+        return (digest_of_rows(outputs),)
+    return tuple(map(digest, made[:first]))
+
+
+def room(outputs: Outputs, first: int) -> int:
+    """How many of the `first` outputs can be kept: all but of wide ones."""
+    if len(outputs.paths()) <= NARROW:
+        return first
+    few = len(outputs[:KEPT])
+    width = len(packed(outputs[:few].node)) / max(few, 1)
+    return min(first, max(KEPT, int(ROOM / width)))
 
 
 def _plain(made: list[Output]) -> list[object] | None:

@@ -24,12 +24,12 @@ from ..outputs.encoding import canonical, identity
 from ..workers import Door, Key, Stream, Worker
 from ..workers.anew import require_enough, require_same_anew
 from ..workers.children import aside
-from ..workers.door import Copies, pickled
+from ..workers.door import Copies, accepts_size, pickled
 from ..workers.streams import (
     seedable,
 )
 from ..workers.wire import packed
-from .calls import BLOCK, LEAST_BLOCK, Calls, accepts_size, guarded
+from .calls import BLOCK, LEAST_BLOCK, Calls, guarded
 from .gate import (
     ALLOWED,
     CAUSES,

@@ -55,11 +55,13 @@ from .calls import (
     Calls,
     Drawn,
     MechanismRaised,
+    digest,
+    digest_of_rows,
     like_rows,
     raised,
     single_call,
 )
-from .kept import UNCHANGING, captured, digest, digest_of_rows
+from .kept import UNCHANGING, captured
 
 MOST = 4096
 """Draws a side that are made again where a claim is refuted."""

@@ -1,8 +1,7 @@
 """Outputs that are kept: as they were when they were returned, and while a pair is judged.
 
 A mechanism may return the same array at every call and fill it anew, or keep the list it returned
-and append to it. What an attacker saw is the value at the return, so that is what is kept. Of wide
-outputs, of which thousands would take much room, a digest is kept.
+and append to it. What an attacker saw is the value at the return, so that is what is kept.
 
 Draws of the pair that is judged are kept while it is judged, so that no end of a run loses them.
 Only of mechanisms whose calls are slow: draws of the others are made again sooner than read. They
@@ -20,7 +19,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -28,12 +26,10 @@ import numpy as np
 
 from ...mechanisms.model import Array, Output, Pair, PrivacyClaim
 from ..errors import ContractError
-from ..outputs.encoding import stamp, to_json, told
+from ..outputs.encoding import to_json
 from ..outputs.kinds import Raised, kind_of
-from ..outputs.nodes import Grid
-from ..outputs.outputs import Outputs
 from ..workers.streams import Block
-from ..workers.wire import packed, requested
+from ..workers.wire import requested
 
 UNCHANGING = frozenset(
     {
@@ -42,12 +38,6 @@ UNCHANGING = frozenset(
     }
 )  # fmt: skip
 """Types whose values cannot change, so that a reference to one is as good as a copy."""
-NARROW = 16
-"""Numbers and labels of an output up to which thousands of them take no room to speak of."""
-KEPT = 64
-"""Outputs of a block that are kept to be made again however wide they are."""
-ROOM = 1 << 22
-"""Bytes of the outputs of one block that are kept."""
 LARGEST = 2**20
 """Bytes that one output may take: a block keeps 1,024 of them."""
 ITEM = 48
@@ -219,35 +209,6 @@ def bare(value: Output) -> Output:
     if type(value) is dict:
         return {key: bare(item) for key, item in value.items()}
     return value
-
-
-def digest(value: Output) -> bytes:
-    """16 bytes that are equal where two outputs are, as far as outputs are compared."""
-    plain = type(value) is np.ndarray and not value.dtype.hasobject
-    data = stamp(value) if plain else told(Outputs.of_list([value]).rows()[0])
-    return blake2b(data, digest_size=16).digest()
-
-
-def digest_of_rows(outputs: Outputs) -> bytes:
-    """The same of all rows of a call."""
-    data = packed(outputs.node) if isinstance(outputs.node, Grid) else told(outputs.rows())
-    return blake2b(data, digest_size=16).digest()
-
-
-def digests(outputs: Outputs, made: list[Output] | None, first: int) -> tuple[bytes, ...]:
-    """Those of the first outputs of a block, or of all rows of one call if `made` is None."""
-    if made is None:
-        return (digest_of_rows(outputs),)
-    return tuple(map(digest, made[:first]))
-
-
-def room(outputs: Outputs, first: int) -> int:
-    """How many of the `first` outputs can be kept: all but of wide ones."""
-    if len(outputs.paths()) <= NARROW:
-        return first
-    few = len(outputs[:KEPT])
-    width = len(packed(outputs[:few].node)) / max(few, 1)
-    return min(first, max(KEPT, int(ROOM / width)))
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from ..outputs.decoding import from_json
 from ..outputs.encoding import show
 from ..outputs.outputs import CountedEvent, Outputs
 from ..workers import Door, Key, Worker, is_client
-from ..workers.door import pickled
+from ..workers.door import accepts_size, pickled, require_signature
 from ..workers.streams import Block
 from ..workers.wire import packed
 from .calls import (
@@ -36,11 +36,9 @@ from .calls import (
     Drawn,
     MechanismRaised,
     PairKeys,
-    accepts_size,
     answered,
     draw_blocks,
     frozen_draws,
-    require_signature,
 )
 from .gate import FEW, MOST, Deciding, require_inside
 from .kept import KeptLines

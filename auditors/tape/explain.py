@@ -25,8 +25,8 @@ import numpy as np
 from ...mechanisms.model import Database, Output
 from ..outputs.encoding import canonical
 from ..results.results import Cause, CauseLine
-from ..sampling.calls import accepts_size
 from ..workers import Key, Worker
+from ..workers.door import accepts_size
 from .generator import Call, Drawn, Floats, Place, Playing, bits_of, through
 from .held import HeldTape, Run, agreeing, hold, single
 

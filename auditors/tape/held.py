@@ -35,7 +35,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...mechanisms.model import Database, Output
 from ..outputs.encoding import canonical
-from ..sampling.calls import accepts_size, row_of
+from ..sampling.calls import row_of
+from ..workers.door import accepts_size
 from .generator import (
     LOG_DENSITY,
     NOTHING,

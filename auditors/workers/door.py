@@ -7,6 +7,7 @@ of this process. This process never calls the mechanism, so each new worker is o
 never called, however long the audit has gone on; see `fresh`.
 """
 
+import inspect
 import os
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -16,7 +17,7 @@ from time import monotonic
 from typing import Any, TypeVar, TypeVarTuple
 
 from ...mechanisms.model import Database, Output
-from ..errors import ContractError, MechanismDied, MechanismHangs
+from ..errors import ContractError, InvalidArgument, MechanismDied, MechanismHangs
 from .anew import Anew, has_modules
 from .children import CAN_FORK, Child, Ended, aside, wait
 from .outside import Outside
@@ -284,6 +285,44 @@ class Door:
 def is_client(run: object) -> bool:
     """Whether the mechanism is a program in another language, which has a process of its own."""
     return getattr(run, CLIENT, None) is True
+
+
+def require_signature(run: Callable[..., Output]) -> None:
+    """Check that `run` can be called as run(database, rng)."""
+    if not callable(run):
+        raise InvalidArgument(
+            f"expected a function of (database, rng) or a Mechanism, got {type(run).__name__}"
+        )
+    try:
+        inspect.signature(run).bind(None, None)
+    except ValueError:
+        return
+    except TypeError as error:
+        if isinstance(run, type):
+            raise InvalidArgument(
+                f"{run.__name__} is a class, and a mechanism is a function of (database, rng); "
+                "name a function, or an object of the class that can be called so"
+            ) from None
+        if "self" in inspect.signature(run).parameters:
+            raise InvalidArgument(
+                f"{getattr(run, '__qualname__', 'it')} is a method; name that of an object, or a "
+                "function of (database, rng)"
+            ) from None
+        raise ContractError(
+            f"a mechanism is called as mechanism(database, rng), and this one takes "
+            f"{inspect.signature(run)}, so that it cannot be ({error}); name a function of these "
+            "two, for instance one whose other arguments functools.partial has bound"
+        ) from None
+
+
+def accepts_size(run: Callable[..., Output]) -> bool:
+    """Whether `run` takes the keyword `size`, so that one call can give many draws."""
+    try:
+        parameters = inspect.signature(run).parameters
+    except (TypeError, ValueError):
+        return False
+    size = parameters.get("size")
+    return size is not None and size.kind in (size.KEYWORD_ONLY, size.POSITIONAL_OR_KEYWORD)
 
 
 def _anew(

@@ -166,7 +166,7 @@ def attacked(text: str) -> tuple[str, str]:
 
 def seen_by(attacker: str, found: Target) -> Target:
     """The target as an attacker sees it, who may see more than values."""
-    from ...auditors import attackers
+    from ...auditors.attackers import seen as attackers
 
     if attacker == "values":
         return found

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from dpwitness import audit
-from dpwitness.auditors.attackers import through_bits
+from dpwitness.auditors.attackers.seen import through_bits
 from dpwitness.auditors.databases.neighbours import replace_one
 from dpwitness.mechanisms.model import Choices, Mechanism, Value
 

@@ -10,7 +10,7 @@ The libraries draw from the operating system; a sound one is refuted with probab
 import pytest
 
 from dpwitness import audit
-from dpwitness.auditors.attackers import through_bits
+from dpwitness.auditors.attackers.seen import through_bits
 from dpwitness.reports.adapters import adapted
 from dpwitness.reports.targets.targets import find_target
 

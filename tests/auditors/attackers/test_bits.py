@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from dpwitness import Mechanism, audit
-from dpwitness.auditors.attackers import through_bits
-from dpwitness.auditors.attackers.seen import bits_of, with_bits
+from dpwitness.auditors.attackers.seen import bits_of, through_bits, with_bits
 from dpwitness.mechanisms.catalogue import CATALOGUE
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpwitness import InvalidArgument, Verdict, audit, replay
-from dpwitness.auditors.attackers import through_types
+from dpwitness.auditors.attackers.seen import through_types
 from dpwitness.auditors.evidence.conversion import record_of
 from dpwitness.auditors.privacy.rerun import recheck
 from dpwitness.auditors.privacy.run import TYPES

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 
 from dpwitness import ContractError, InvalidArgument, Verdict, audit
-from dpwitness.auditors.attackers import seen_by
+from dpwitness.auditors.attackers.seen import seen_by
 from dpwitness.auditors.outputs import tables
 from dpwitness.auditors.outputs.decoding import from_json
 from dpwitness.auditors.outputs.encoding import to_json

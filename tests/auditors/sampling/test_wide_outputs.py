@@ -9,8 +9,8 @@ import pytest
 
 from dpwitness import ContractError, audit
 from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.sampling.calls import digest, digest_of_rows
 from dpwitness.auditors.sampling.draws import KEPT, OUTPUTS, Draws
-from dpwitness.auditors.sampling.kept import digest, digest_of_rows
 
 WIDTH = 10_000
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dpwitness.auditors.attackers import through_bits
+from dpwitness.auditors.attackers.seen import through_bits
 from dpwitness.auditors.remote.mechanism import RemoteRun
 from dpwitness.auditors.search.constants import MOST, codes_of, constants_of
 from dpwitness.mechanisms.model import Mechanism

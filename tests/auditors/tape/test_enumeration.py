@@ -13,10 +13,9 @@ import pytest
 from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.outputs.encoding import told
 from dpwitness.auditors.outputs.outputs import Outputs
-from dpwitness.auditors.sampling.calls import accepts_size
 from dpwitness.auditors.tape.enumeration import Laws, Limits, enumerate_laws, first_path
 from dpwitness.auditors.workers import Door
-from dpwitness.auditors.workers.door import pickled
+from dpwitness.auditors.workers.door import accepts_size, pickled
 from dpwitness.mechanisms import catalogue
 from dpwitness.mechanisms.model import FiniteLaw, NotListable, PrivacyClaim, Relation
 
