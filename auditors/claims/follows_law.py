@@ -59,8 +59,7 @@ from ..bounds.tails_and_means import betting_lower, betting_upper, intervals
 from ..bounds.two_sample import at_least, at_most
 from ..databases.neighbours import pair_source
 from ..errors import HarnessError, InvalidArgument
-from ..outputs.cells import codes
-from ..outputs.encoding import canonical, show
+from ..outputs.encoding import canonical, codes, show
 from ..results.results import Verdict
 from ..sampling.draws import Draws, some_databases
 from .claim_results import ClaimResult, Finding, Table

@@ -4,6 +4,6 @@ Read `outputs` (a batch of outputs, and the answers to what is asked of it), `fe
 may look at) and `questions` (what is worth asking). Below them lie `kinds` and `tables` (what one
 value is made of, by type), `nodes` (many values as a tree of columns), `packing` (from values to
 nodes, and to what lies at a path), `untyped` (values apart from their types) and `texts` (what a
-text says). Beside them stand `cells`, `encoding` (values as JSON) and `decoding` (and back).
+text says). Beside them stand `encoding` (values as JSON) and `decoding` (and back).
 `kinds.NOT_LOOKED_AT` lists what of an output no feature sees.
 """

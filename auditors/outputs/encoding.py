@@ -20,15 +20,20 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from math import prod
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...mechanisms.model import Array, Database, Output
 from ..errors import InvalidArgument
 from .kinds import Foreign
 from .tables import attributes
+
+Codes = NDArray[np.int64]
+Encode = Callable[[Output], object]
 
 DEEPEST = 60
 """Levels of a value in a file. Python is left 1,000 frames, and a level takes several."""
@@ -49,8 +54,6 @@ LARGE = 10_000
 """Rows from which a database is long: its JSON form takes a good part of a second."""
 LONG_LOOK = 4_000
 """Fields of all records from which the repr of a list of records takes a millisecond."""
-Encode = Callable[[Output], object]
-
 EXTENSION = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|boolean|string|str)")
 ZONE = re.compile(r"[A-Z][A-Za-z0-9_+:-]{0,30}(/[A-Z][A-Za-z0-9_+-]{0,30}){0,2}")
 """A key of the time zones. To pandas other names mean a path, such as what follows dateutil/."""
@@ -64,6 +67,7 @@ POLARS = frozenset(
 SPARSE = frozenset(
     {f"{name}_{form}" for name in ("csr", "csc", "coo") for form in ("matrix", "array")}
 )
+NOT_A_NUMBER = -np.finfo(float).max
 
 
 def to_json(value: Output, depth: int = 0) -> object:
@@ -526,3 +530,24 @@ def _polars_to_json(series: Output, encode: Encode) -> object:
             f"{', '.join(sorted(POLARS))}"
         )
     return [series.name, dtype, [encode(cell) for cell in series.to_list()]]
+
+
+def as_points(outputs: Array) -> NDArray[np.float64]:
+    """Outputs as rows of numbers, also of no outputs at all."""
+    flat = np.asarray(outputs, dtype=float).reshape(len(outputs), prod(outputs.shape[1:]))
+    return np.nan_to_num(flat, nan=NOT_A_NUMBER, posinf=np.inf, neginf=-np.inf)
+
+
+def codes(first: Array, second: Array) -> tuple[Codes, Codes]:
+    """Whole numbers from 0, equal exactly for equal outputs, over both arrays."""
+    both: Array
+    if first.dtype.kind in "biuf" and second.dtype.kind in "biuf":
+        both = np.concatenate([as_points(first), as_points(second)])
+        # One column sorts much faster than rows.
+        both = both[:, 0] if both.shape[1] == 1 else both
+    else:
+        rows = [*first.tolist(), *second.tolist()]
+        both = np.array([canonical(row) for row in rows])
+    axis = 0 if both.ndim > 1 else None
+    found = np.unique(both, axis=axis, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return found[: len(first)], found[len(first) :]

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from dpwitness.auditors.claims.exact import LaplaceShift, delta_bounds, exact_privacy
 from dpwitness.auditors.databases.neighbours import pair_source
-from dpwitness.auditors.outputs.cells import codes
+from dpwitness.auditors.outputs.encoding import codes
 from dpwitness.auditors.results.results import Verdict
 from dpwitness.mechanisms.accounting.privacy_loss import compose_losses, hockey_stick, loss_of
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS

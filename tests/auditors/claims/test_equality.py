@@ -14,8 +14,8 @@ from dpwitness.auditors.bounds.one_law import (
     p_value,
     total_variation_upper,
 )
-from dpwitness.auditors.claims.equality import audit_equality
-from dpwitness.auditors.outputs.cells import Atoms, Tree, codes, learn_cells
+from dpwitness.auditors.claims.equality import Atoms, Tree, audit_equality, learn_cells
+from dpwitness.auditors.outputs.encoding import codes
 from dpwitness.mechanisms.model import EqualityClaim, FiniteLaw, Mechanism
 
 CHANCES = np.array([0.1, 0.2, 0.3, 0.4])
