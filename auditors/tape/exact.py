@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp, inf, log
-from typing import Any
 
 import numpy as np
 
@@ -336,7 +335,7 @@ class Wanted:
 
     judged: tuple[Pair, ...]
     seen: tuple[Pair, ...] = ()
-    domain: Any = None
+    domain: object = None
     asked: bool = False
     alone: bool = False
     seconds: float = LONG
@@ -409,9 +408,9 @@ def _found(result: AuditResult, sampler: Sampler, wanted: Wanted) -> ExactResult
 
 def _sets(
     claim: PrivacyClaim, wanted: Wanted
-) -> tuple[dict[bytes, Any], list[tuple[int, list[Pair], str]]]:
+) -> tuple[dict[bytes, Database], list[tuple[int, list[Pair], str]]]:
     """All databases by their bytes, and (how many of them it needs, pairs, words) of each set."""
-    known: dict[bytes, Any] = {}
+    known: dict[bytes, Database] = {}
     sets: list[tuple[int, list[Pair], str]] = []
 
     def add(pairs: Sequence[Pair], scope: str) -> None:
