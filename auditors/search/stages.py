@@ -63,11 +63,8 @@ CLIMBING = 2
 STALE_CLIMB = 40
 GROUPS = 0.7
 """Share of the changes of a climb that are to like choices together."""
-BANKED = 40
-OTHERS = 10
-"""Places kept for rows that hold no constant."""
-
-Row = tuple[object, ...]
+BANKED, OTHERS = 40, 10
+"""Rows of each shape in a bank, and places among them kept for rows that hold no constant."""
 LARGEST = 1024
 """Rows of the longest database tried where the strategy sets no limit."""
 COPIES = 7
@@ -80,11 +77,12 @@ SWEEPS = 30
 MOST_SWEPT = 64
 MOST_NAMED = 8
 STALE = 150
-"""Examples without anything new after which it ends."""
+"""Examples without anything new after which evolution ends."""
 PARENTS = 6
 LATEST = 12
 WHOLE_ROWS = 0.4
-"""Share of the changes that are to whole rows."""
+"""Share of the changes by evolution that are to whole rows."""
+Row = tuple[object, ...]
 
 
 class Stages:
