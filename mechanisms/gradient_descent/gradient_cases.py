@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -148,6 +148,14 @@ def far_starts(*, dimension: int) -> tuple[dict[str, object], ...]:
     )
 
 
+class Setting(TypedDict, total=False):
+    """What of a descent is not as it is analysed."""
+
+    step_size: float | None
+    projection: Projection | None
+    sign: float
+
+
 def descent(
     case: InvariantCase,
     *,
@@ -191,9 +199,16 @@ def descent(
     )
 
 
-def progress_margin(case: InvariantCase, **setting: Any) -> float:
+def progress_margin(
+    case: InvariantCase,
+    *,
+    diameter: float,
+    lipschitz: float,
+    steps: int,
+    **setting: Unpack[Setting],
+) -> float:
     """Over all steps, the least of the bound on the progress minus the excess at that step."""
-    run = descent(case, **setting)
+    run = descent(case, diameter=diameter, lipschitz=lipschitz, steps=steps, **setting)
     apart = norms(run.points - run.target) ** 2
     bounds = progress_bound(
         step_size=run.step_size,
@@ -213,7 +228,7 @@ def excess_margin(
     steps: int,
     bound: Callable[..., float] = excess_bound,
     with_start: bool = True,
-    **setting: Any,
+    **setting: Unpack[Setting],
 ) -> float:
     """The bound on the excess minus that of the average of the points w_1, ..., w_T.
 
@@ -235,14 +250,29 @@ def printed_bound(*, diameter: float, square_norm: float, step_size: float, step
     return step_size / 2 * square_norm + diameter / (2 * step_size * steps)
 
 
-def contained_margin(case: InvariantCase, *, diameter: float, **setting: Any) -> float:
+def contained_margin(
+    case: InvariantCase,
+    *,
+    diameter: float,
+    lipschitz: float,
+    steps: int,
+    **setting: Unpack[Setting],
+) -> float:
     """Half the diameter minus the norm of the point farthest out."""
-    return float(diameter / 2 - norms(descent(case, diameter=diameter, **setting).points).max())
+    run = descent(case, diameter=diameter, lipschitz=lipschitz, steps=steps, **setting)
+    return float(diameter / 2 - norms(run.points).max())
 
 
-def shrinking_margin(case: InvariantCase, **setting: Any) -> float:
+def shrinking_margin(
+    case: InvariantCase,
+    *,
+    diameter: float,
+    lipschitz: float,
+    steps: int,
+    **setting: Unpack[Setting],
+) -> float:
     """The least drop, in any step, of the excess and of the squared distance from the target."""
-    run = descent(case, **setting)
+    run = descent(case, diameter=diameter, lipschitz=lipschitz, steps=steps, **setting)
     excess = run.value(run.points)
     apart = norms(run.points - run.target) ** 2
     return float(min((series[:-1] - series[1:]).min(initial=inf) for series in (excess, apart)))

@@ -112,6 +112,7 @@ EMPTY_DATABASE_UNNOISED = NegativeControl(
     ),
     defect="an empty database is answered with exactly 0, without noise",
 )
+
 TENTH_TOO_NARROW = NegativeControl(
     mechanism=replace(
         GAUSSIAN,
@@ -180,6 +181,7 @@ ROUNDING_UNACCOUNTED = NegativeControl(
     ),
     defect="two halves are both rounded up, which is 2 steps, and the noise is made for 1",
 )
+
 WRONG_RATIO = NegativeControl(
     mechanism=replace(
         geometric_mechanism(
@@ -217,6 +219,7 @@ TRUNCATED_TO_DATA = NegativeControl(
     ),
     defect="the noisy count is cut at the true count, which no output of a smaller one passes",
 )
+
 TOO_HONEST = NegativeControl(
     mechanism=replace(
         randomized_response_mechanism(
