@@ -1,7 +1,7 @@
 """Everything that can be named: mechanisms, theorems, negative controls, broken statements.
 
 The tables are literal: the names of a thing and the module it is made in. A module is loaded when
-something of it is asked for, so that one mechanism loads no other.
+something of it is asked for, so that one mechanism loads its chapter and what that stands on.
 """
 
 from abc import abstractmethod
