@@ -406,7 +406,7 @@ def analysts(*, queries: int, classes: int, states: int) -> "SearchStrategy[Anal
     from hypothesis import strategies as st
 
     @st.composite
-    def made(draw: DrawFn) -> Analyst:
+    def made(draw: "DrawFn") -> Analyst:
         number = draw(st.integers(1, states))
         asks = draw(st.lists(st.integers(0, queries - 1), min_size=number, max_size=number))
         row = st.lists(st.integers(0, number - 1), min_size=classes, max_size=classes)
