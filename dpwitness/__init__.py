@@ -18,7 +18,7 @@ is asked for.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 # Installed, the other floors lie in this folder; in a clone they stand beside it.
 if not Path(__path__[0], "auditors").is_dir():
@@ -249,7 +249,7 @@ _HOMES = {
 """Where a name is made; what is not listed is made in mechanisms.model."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Load what was asked for, and nothing else."""
     from importlib import import_module
 

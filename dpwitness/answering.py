@@ -27,7 +27,7 @@ def answering(made: type[T]) -> type[T]:
     hints, wanted = _checkable(made), signature(made)
 
     @wraps(plain)
-    def spoken(self: Any, *args: Any, **kwargs: Any) -> None:
+    def spoken(self: object, *args: object, **kwargs: object) -> None:
         failed: Exception | None = None
         try:
             plain(self, *args, **kwargs)
@@ -47,12 +47,12 @@ def answering(made: type[T]) -> type[T]:
     return made
 
 
-def _checkable(made: type[Any]) -> dict[str, Any]:
+def _checkable(made: type[Any]) -> dict[str, object]:
     """The types of the fields that a person fills in, as far as they can be looked at.
 
     Results are filled in by audits, and an enumeration takes its words too.
     """
-    known: dict[str, Any] = {}
+    known: dict[str, object] = {}
     if ".mechanisms.model." not in made.__module__:
         return known
     for one in reversed(made.__mro__):
@@ -66,7 +66,7 @@ def _checkable(made: type[Any]) -> dict[str, Any]:
     return {name: hint for name, hint in known.items() if name in given and _plain(hint)}
 
 
-def _plain(hint: Any) -> bool:
+def _plain(hint: object) -> bool:
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     kinds = (Callable, tuple, Mapping)
     return all(

@@ -7,7 +7,7 @@ line, and is a text in a notebook.
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike, fspath
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -19,7 +19,7 @@ from .auditors.privacy import planning
 from .auditors.privacy.estimate import EpsilonEstimate
 from .auditors.privacy.planning import BudgetPlan
 from .auditors.recorded import Judged, OneRun, Scores, canaries, judge_samples, one_run
-from .mechanisms.model import Pair, Relation
+from .mechanisms.model import Database, Pair, Relation
 from .notebook import by_name, replayed_by, reporting, write_as
 from .views import Shown
 
@@ -151,24 +151,24 @@ NAMES = ("first", "second")
 """What the two samples of `judge` are called."""
 
 
-def _as(kind: type[T], result: Any) -> T:
+def _as(kind: type[T], result: object) -> T:
     """The same result as one that can be shown."""
     return kind(**{one.name: getattr(result, one.name) for one in fields(kind)})  # type: ignore[arg-type]
 
 
-def _estimated(result: EpsilonEstimate, *_: Any, **__: Any) -> EstimateReport:
+def _estimated(result: EpsilonEstimate, *_: object, **__: object) -> EstimateReport:
     return _as(EstimateReport, result)
 
 
-def _planned(result: BudgetPlan, *_: Any, **__: Any) -> PlanReport:
+def _planned(result: BudgetPlan, *_: object, **__: object) -> PlanReport:
     return _as(PlanReport, result)
 
 
-def _scored(result: Scores, *_: Any, **__: Any) -> ScoresReport:
+def _scored(result: Scores, *_: object, **__: object) -> ScoresReport:
     return _as(ScoresReport, result)
 
 
-def _guessed(result: OneRun, *_: Any, **__: Any) -> OneRunReport:
+def _guessed(result: OneRun, *_: object, **__: object) -> OneRunReport:
     return _as(OneRunReport, result)
 
 
@@ -181,15 +181,15 @@ guesses_of_one_run = reporting(one_run.guesses_of_one_run, _guessed, OneRunRepor
 
 @checked
 def judge(
-    first: ArrayLike | Sequence[Any],
-    second: ArrayLike | Sequence[Any],
+    first: ArrayLike | Sequence[object],
+    second: ArrayLike | Sequence[object],
     *,
     epsilon: float | None = None,
     delta: float | None = None,
     mu: float | None = None,
     rho: float | None = None,
     renyi: Sequence[tuple[float, float]] | None = None,
-    curve: Any = None,
+    curve: object = None,
     distance: int = 1,
     alpha: float = 1e-3,
 ) -> JudgeReport:
@@ -217,14 +217,14 @@ def judge(
 
 @checked
 def mutants(
-    mechanism: Any,
+    mechanism: object,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
     relation: Relation | Neighbours | None = None,
     distance: int | None = None,
-    databases: Any = None,
-    pair: Pair | tuple[Any, Any] | None = None,
+    databases: object = None,
+    pair: Pair | tuple[Database, Database] | None = None,
     trials: int = 100_000,
     seconds: float = 600.0,
     alpha: float = 1e-3,
@@ -250,8 +250,12 @@ def mutants(
     else:
         name = getattr(mechanism, "name", "") or getattr(mechanism, "__name__", "")
         target = Target(mechanism=mechanism, name=name, text="")
-    claim = {"epsilon": epsilon, "delta": delta, "relation": relation, "distance": distance}
-    given, found = stated(target, claim, databases=databases, pair=pair)
+    given, found = stated(
+        target,
+        {"epsilon": epsilon, "delta": delta, "relation": relation, "distance": distance},
+        databases=databases,
+        pair=pair,
+    )
     score = mutants_of(
         given, pair=found, trials=trials, seconds=seconds, alpha=alpha, seed=seed, timeout=timeout
     )

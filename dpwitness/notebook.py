@@ -16,7 +16,7 @@ from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from .auditors.arguments import checked
 from .auditors.claims import check as checking
@@ -29,6 +29,7 @@ from .mechanisms.model import BrokenStatement, NegativeControl, Subject, Theorem
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from .reports.figures.marks import PendingPicture
     from .reports.statements.statements import Gallery
 
 Statement = Theorem | Subject | NegativeControl | BrokenStatement
@@ -200,7 +201,7 @@ class ClaimReport(ClaimResult):
             raise InvalidArgument(f"there is no picture of {self.identifier or 'this claim'}")
         return on_paper([one.paint for one in drawn])
 
-    def _drawn(self) -> list[Any]:
+    def _drawn(self) -> "list[PendingPicture]":
         from .reports.gallery.figures import drawn_of
 
         return drawn_of(self, self.about, self.parameters)
@@ -254,7 +255,13 @@ class Reproductions(Sequence[ClaimReport]):
     theorems: Mapping[str, Theorem] = field(default_factory=dict, compare=False)
     """The statements by their identifiers."""
 
-    def __getitem__(self, place: Any) -> Any:
+    @overload
+    def __getitem__(self, place: int) -> ClaimReport: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[ClaimReport]: ...
+    @overload
+    def __getitem__(self, place: str) -> ClaimReport | list[ClaimReport]: ...
+    def __getitem__(self, place: int | slice | str) -> ClaimReport | list[ClaimReport]:
         """The report, or the reports, at a place; or that of the statement with this name."""
         results = [
             _of_claim(one.result, self.theorems[section.identifier], parameters=one.parameters)
@@ -380,7 +387,7 @@ def reported(result: AuditResult) -> AuditReport:
     return AuditReport(**{one.name: getattr(result, one.name) for one in fields(AuditResult)})
 
 
-def reporting(function: Callable[P, R], then: Callable[..., S], kind: Any) -> Callable[P, S]:
+def reporting(function: Callable[P, R], then: Callable[..., S], kind: object) -> Callable[P, S]:
     """The function with what it returns made a report; signature and documentation are its own.
 
     `then` gets the result and what was asked.
@@ -397,16 +404,20 @@ def reporting(function: Callable[P, R], then: Callable[..., S], kind: Any) -> Ca
     return asked
 
 
-def _one(result: AuditResult, *_: Any, **__: Any) -> AuditReport:
+def _one(result: AuditResult, *_: object, **__: object) -> AuditReport:
     return reported(result)
 
 
-def _all(results: tuple[AuditResult, ...], *_: Any, **__: Any) -> AuditReports:
+def _all(results: tuple[AuditResult, ...], *_: object, **__: object) -> AuditReports:
     return AuditReports(map(reported, results))
 
 
 def _of_claim(
-    result: ClaimResult, statement: Statement, *, parameters: Any = None, **_: Any
+    result: ClaimResult,
+    statement: Statement,
+    *,
+    parameters: Mapping[str, float] | None = None,
+    **_: object,
 ) -> ClaimReport:
     given = {one.name: getattr(result, one.name) for one in fields(ClaimResult)}
     return ClaimReport(**given, about=statement, parameters=dict(parameters or {}))

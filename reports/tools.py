@@ -105,9 +105,7 @@ def _mutants(target: str, quiet: bool, **options: Any) -> None:
     """
     from .mutants import commands
 
-    stated = ("epsilon", "delta", "relation", "distance", "databases", "pair")
-    request = {name: options.pop(name) for name in stated}
-    speak(quiet, commands.mutants, target, request=request, **options)
+    speak(quiet, commands.mutants, target, **options)
 
 
 @tools.command(

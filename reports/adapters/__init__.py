@@ -35,7 +35,7 @@ def serialized(text: str) -> Mechanism | None:
     return adapted(measurement_in(path), Path(path).stem)
 
 
-def adapted(found: Any, name: str, released: Sequence[str] = ()) -> Mechanism | None:
+def adapted(found: object, name: str, released: Sequence[str] = ()) -> Mechanism | None:
     """The object as a mechanism, if its library is known; InvalidArgument if it cannot be one.
 
     opendp: a Measurement. diffprivlib: an object with `randomise`. python-dp: an algorithm or a
@@ -62,7 +62,7 @@ def adapted(found: Any, name: str, released: Sequence[str] = ()) -> Mechanism | 
     return with_databases(made, opened.said)
 
 
-def _added(found: Any, name: str) -> Mechanism | None:
+def _added(found: object, name: str) -> Mechanism | None:
     """What the first adapter of another package that knows the object makes of it."""
     for adapter in added(ADAPTERS):
         made = adapter(found, name)

@@ -6,7 +6,7 @@ audits one says it.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -14,8 +14,18 @@ from ...auditors.remote.libraries import fitted
 from ...mechanisms.model import Database, Mechanism, PrivacyClaim, Relation
 
 
+class PrivateModel(Protocol):
+    """An estimator of `diffprivlib.models`: it says its own epsilon, in nats."""
+
+    epsilon: float
+
+
 def from_tool(
-    tool: Callable[..., Any], *, relation: Relation | str, epsilon: float = 1.0, **settings: Any
+    tool: Callable[..., object],
+    *,
+    relation: Relation | str,
+    epsilon: float = 1.0,
+    **settings: object,
 ) -> Mechanism:
     """A function of `diffprivlib.tools` on a list of values or rows, at `epsilon` in nats.
 
@@ -31,7 +41,7 @@ def from_tool(
 
 
 def from_model(
-    model: Any, *, relation: Relation | str, released: Sequence[str], labelled: bool = True
+    model: PrivateModel, *, relation: Relation | str, released: Sequence[str], labelled: bool = True
 ) -> Mechanism:
     """What an estimator of `diffprivlib.models` has learnt: its attributes named in `released`.
 
@@ -49,7 +59,10 @@ def from_model(
 
 
 def _computed(
-    tool: Callable[..., Any], settings: dict[str, Any], database: Database, rng: np.random.Generator
+    tool: Callable[..., object],
+    settings: dict[str, object],
+    database: Database,
+    rng: np.random.Generator,
 ) -> object:
     found = tool(np.asarray(database), **settings, random_state=int(rng.integers(2**32)))
     return found[0] if isinstance(found, tuple) else found

@@ -91,7 +91,7 @@ def measurement_in(path: str) -> object:
     return found
 
 
-def _made(data: Any) -> Any:
+def _made(data: object) -> object:
     """What a file says, with each object made by the constructor that it names."""
     if isinstance(data, list):
         return [_made(item) for item in data]
@@ -125,7 +125,7 @@ def _constructed(part: dict[str, Any]) -> object:
     return part
 
 
-def databases_of(domain: str, metric: str, d_in: Any) -> object:
+def databases_of(domain: str, metric: str, d_in: float) -> object:
     """A strategy of databases, or of pairs `d_in` apart; None for a domain that is not plain."""
     from hypothesis import strategies as st
 

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Database, Mechanism, PrivacyClaim, Relation
+from ...mechanisms.model import Database, Mechanism, Output, PrivacyClaim, Relation
 
 
 def from_sampler(
-    sampler: Callable[[Any, int], Any],
+    sampler: Callable[[Database, int], Output],
     *,
     epsilon: float,
     relation: Relation | str,
@@ -29,7 +28,7 @@ def from_sampler(
 
 
 def _sampled(
-    sampler: Callable[[Any, int], Any],
+    sampler: Callable[[Database, int], Output],
     database: Database,
     rng: np.random.Generator,
     *,

@@ -91,7 +91,7 @@ def _frame(place: str, library: str) -> Any:
         raise InvalidArgument(f"{place} cannot be read by {library} here: {first}") from None
 
 
-def _rows_of(place: str) -> list[dict[str, Any]]:
+def _rows_of(place: str) -> list[dict[str, object]]:
     if place.lower().endswith(".csv"):
         return _rows_of_csv(place)
     installed = [library for library in ("polars", "pandas") if find_spec(library)]
@@ -102,7 +102,7 @@ def _rows_of(place: str) -> list[dict[str, Any]]:
     return [dict(zip(frame.columns, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _plain(entry: Any) -> Any:
+def _plain(entry: object) -> object:
     """A number of numpy as Python's own, and NaN of a missing entry as None."""
     value = entry.item() if isinstance(entry, np.generic) else entry
     return None if value is None or value != value else value
@@ -118,7 +118,7 @@ def _separator(place: str) -> str:
     return max(SEPARATORS, key=bare.count)
 
 
-def _rows_of_csv(place: str) -> list[dict[str, Any]]:
+def _rows_of_csv(place: str) -> list[dict[str, object]]:
     separator = _separator(place)
     with Path(place).open(encoding="utf-8-sig", newline="") as file:
         lines = list(csv.reader(file, delimiter=separator))
@@ -139,7 +139,11 @@ def _rows_of_csv(place: str) -> list[dict[str, Any]]:
 
 
 def _typed(column: list[str]) -> list[object]:
-    readers: tuple[Callable[[str], Any], ...] = (_whole, _real, lambda text: LOGICAL[text.lower()])
+    readers: tuple[Callable[[str], object], ...] = (
+        _whole,
+        _real,
+        lambda text: LOGICAL[text.lower()],
+    )
     for read in readers:
         with suppress(ValueError, KeyError):
             return [None if entry == "" else read(entry) for entry in column]

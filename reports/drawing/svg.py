@@ -27,6 +27,7 @@ from ...auditors.results.results import AuditResult, Sketch
 from ..writing.terminal import printable
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.ticker import Formatter, Locator
@@ -294,7 +295,9 @@ def on_paper(paint: Sequence[Callable[["Axes"], None]]) -> "Figure":
         return drawing
 
 
-def legend_above(axes: "Axes", handles: Sequence[Any] | None = None, *, columns: int = 4) -> None:
+def legend_above(
+    axes: "Axes", handles: "Sequence[Artist] | None" = None, *, columns: int = 4
+) -> None:
     """The names of what is drawn in rows above the picture, right-aligned."""
     axes.legend(
         handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, frameon=False,

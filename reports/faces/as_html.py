@@ -113,7 +113,7 @@ def render(
 
 def _told(
     result: AuditResult, record: Mapping[str, object], rerun: str, key: str, *, pictured: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What the template says of one claim."""
     word = wording.verdict_word(result.verdict)
     rest = wording.headline(result).removeprefix(f"{word}: ")

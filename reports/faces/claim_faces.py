@@ -33,7 +33,7 @@ from . import wording
 
 if TYPE_CHECKING:
     from ..figures.marks import PendingPicture
-    from ..statements.statements import Statement
+    from ..statements.statements import Statement, TableRow
 
 Draw = Callable[["Statement"], "PendingPicture | None"]
 Sentences = tuple[str, ...]
@@ -205,7 +205,7 @@ def _value(result: ClaimResult) -> float:
     return nan if measured is None else measured.value
 
 
-def _rows(result: ClaimResult) -> list[dict[str, Any]]:
+def _rows(result: ClaimResult) -> "list[TableRow]":
     table = result.finding.table
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows] if table else []
 
@@ -483,7 +483,7 @@ def finding_to_json(result: ClaimResult) -> dict[str, object]:
     }
 
 
-def plain_data(value: Any) -> Any:
+def plain_data(value: object) -> object:
     """A value as JSON data; what JSON has no word for as the text a reader is shown."""
     match value:
         case None | bool() | str() | int():

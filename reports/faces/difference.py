@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import Any
 
 from ...auditors.databases.records import is_frame, unlike
 from ...auditors.outputs.encoding import canonical, is_long, show
@@ -53,8 +52,8 @@ def difference(pair: Pair) -> tuple[DiffLine, ...]:
 def _rows(database: Database) -> list[tuple[bytes, str]] | None:
     """(what to compare, what to show) of every row; None for what has no rows."""
     if isinstance(database, dict):
-        items: Sequence[Any] = list(database.items())
-        shown = [f"{show(key)}: {show(value)}" for key, value in items]
+        items: Sequence[object] = list(database.items())
+        shown = [f"{show(key)}: {show(value)}" for key, value in database.items()]
     elif isinstance(database, (list, tuple)) or getattr(database, "ndim", 0) == 1:
         items = list(database)
         shown = [show(item) for item in items]
@@ -66,7 +65,7 @@ def _rows(database: Database) -> list[tuple[bytes, str]] | None:
     return [(canonical(item), printable(text)) for item, text in zip(items, shown, strict=True)]
 
 
-def _rows_of_frame(frame: Any) -> list[dict[str, object]]:
+def _rows_of_frame(frame: Database) -> list[dict[str, object]]:
     """The rows of a table by the names of its columns."""
     names = list(frame.columns)
     columns = [frame[name].tolist() if hasattr(frame[name], "tolist") else frame[name].to_list()

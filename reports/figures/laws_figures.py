@@ -5,8 +5,7 @@ laws stand side by side, numbers that should come out as stated beside what is s
 invariant how far the cases looked at are from breaking the bound.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from ...auditors.bounds.tails_and_means import intervals
 from ...auditors.claims.derive import slope_weights
 from ...auditors.outputs.encoding import show
 from ...mechanisms.model import (
+    Array,
     EqualityClaim,
     ExpectationClaim,
     GrowthClaim,
@@ -22,7 +22,7 @@ from ...mechanisms.model import (
     Parameter,
 )
 from ..drawing.svg import INK, few_ticks, label_text
-from ..statements.statements import Statement, abridged, columns_of
+from ..statements.statements import Statement, TableRow, abridged, columns_of
 from . import marks
 from .marks import PendingPicture
 
@@ -165,7 +165,7 @@ def _density_figure(statement: Statement, claim: EqualityClaim) -> PendingPictur
     )
 
 
-def _gap(row: Mapping[str, Any]) -> float:
+def _gap(row: TableRow) -> float:
     first, second = row["exact mechanism"], row["exact other"]
     if first is None or second is None:
         first, second = row["mechanism"], row["other"]
@@ -212,7 +212,7 @@ def identity_figure(statement: Statement) -> PendingPicture:
     )
 
 
-def _swept(statement: Statement) -> tuple[str, Parameter, Any, Any, Any] | None:
+def _swept(statement: Statement) -> tuple[str, Parameter, Array, Array, Array] | None:
     """Values of the parameter that matters most with both sides of the equation."""
     for name, parameter in statement.theorem.parameters.items():
         within = parameter.within

@@ -7,7 +7,7 @@ exactly is vermilion, a counterexample is a cross in the colour of the text.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -25,6 +25,18 @@ DASHES = (0, (5, 2))
 PLAIN = PaperStyle()
 HANDLE, LETTER, ROW = 30.0, 5.9, 350.0
 """Widths in points: of a legend's sign, of a letter, and what there is room for."""
+
+
+class LineLook(TypedDict, total=False):
+    """How a line or its points are drawn, in the words of matplotlib."""
+
+    color: str
+    linewidth: float
+    linestyle: str | tuple[int, tuple[float, ...]]
+    drawstyle: str
+    marker: str
+    markersize: float
+    clip_on: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +114,11 @@ def bound_step(axes: "Axes", place: float, value: float, label: str = "bound") -
 
 
 def measured_curve(
-    axes: "Axes", x: "ArrayLike", y: "ArrayLike", label: str = "measured", **how: Any
+    axes: "Axes", x: "ArrayLike", y: "ArrayLike", label: str = "measured", **how: Unpack[LineLook]
 ) -> None:
     """What was measured, as a function."""
-    axes.plot(x, y, **{"color": MEASURED, "linewidth": 1.5, "label": label, **how})
+    look: LineLook = {"color": MEASURED, "linewidth": 1.5, **how}
+    axes.plot(x, y, label=label, **look)
 
 
 def band(
@@ -126,7 +139,7 @@ def measured_points(
     low: "ArrayLike | None" = None,
     high: "ArrayLike | None" = None,
     label: str = "measured",
-    **how: Any,
+    **how: Unpack[LineLook],
 ) -> None:
     """Measurements with their intervals; an end that is not finite is left out."""
     y = np.asarray(y, dtype=float)
@@ -145,10 +158,11 @@ def _floats(values: "ArrayLike | None") -> "NDArray[np.float64] | None":
 
 
 def exact_curve(
-    axes: "Axes", x: "ArrayLike", y: "ArrayLike", label: str = "exact", **how: Any
+    axes: "Axes", x: "ArrayLike", y: "ArrayLike", label: str = "exact", **how: Unpack[LineLook]
 ) -> None:
     """What is known exactly, as a function."""
-    axes.plot(x, y, **{"color": EXACT, "linewidth": 1.5, "label": label, **how})
+    look: LineLook = {"color": EXACT, "linewidth": 1.5, **how}
+    axes.plot(x, y, label=label, **look)
 
 
 def exact_points(

@@ -1,6 +1,6 @@
 """The picture that a theorem brings with it as data, whatever it is about."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -92,8 +92,8 @@ def _draw(axes: "Axes", series: Series) -> None:
             marks.bound_curve(axes, x, y, label)
 
 
-def _look(style: str) -> dict[str, Any]:
-    looks: dict[str, dict[str, Any]] = {
+def _look(style: str) -> marks.LineLook:
+    looks: dict[str, marks.LineLook] = {
         "marked": {"marker": "o", "markersize": 3.5},
         "dotted": {"linewidth": 1.2, "linestyle": (0, (1, 1.5))},
         "steps": {"drawstyle": "steps-post"},

@@ -1,7 +1,7 @@
 """Tails of a loss against the bound, and errors against the number of records."""
 
 from math import isfinite, log, log1p
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from ...auditors.outputs.encoding import show
 from ...auditors.sampling.draws import some_databases
 from ...mechanisms.model import Database, FiniteLaw, NotListable, ThresholdClaim, UtilityClaim
 from ..drawing.svg import thousands
-from ..statements.statements import Statement, abridged, columns_of
+from ..statements.statements import Statement, TableRow, abridged, columns_of
 from . import marks
 from .marks import PendingPicture
 
@@ -96,7 +96,7 @@ def _levels(claim: UtilityClaim) -> Floats:
     return np.array(claim.levels) if named else np.geomspace(0.999, LEAST, 60)
 
 
-def _headline(statement: Statement, claim: UtilityClaim) -> tuple[Database, list[dict[str, Any]]]:
+def _headline(statement: Statement, claim: UtilityClaim) -> tuple[Database, list[TableRow]]:
     """The database that comes nearest to the bound, and its rows of the table."""
     databases = claim.databases or some_databases(statement.mechanism)
     rows, each = list(columns_of(statement.result)), len(claim.levels)
@@ -156,7 +156,7 @@ def levels_figure(statement: Statement) -> PendingPicture:
     )
 
 
-def _probabilities(axes: "Axes", places: Floats, rows: list[dict[str, Any]]) -> None:
+def _probabilities(axes: "Axes", places: Floats, rows: list[TableRow]) -> None:
     measured, low, high = ([row[name] for row in rows] for name in ("measured", "low", "high"))
     marks.measured_points(axes, places, measured, low, high)
     marks.exact_points(axes, places.tolist(), [row["exact"] for row in rows])

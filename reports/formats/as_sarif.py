@@ -2,7 +2,6 @@
 
 import json
 from hashlib import blake2b
-from typing import Any
 
 from ..record.evidence import release
 from ..writing.terminal import printable
@@ -68,7 +67,7 @@ def _result(told: Told, reason: Reason) -> dict[str, object]:
     place = case.source if case else None
     story = as_text(told.story_of(reason))
     digest = blake2b(f"{reason.kind}\n{reason.name}".encode(), digest_size=16).hexdigest()
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "ruleId": f"dpwitness/{reason.kind}",
         "ruleIndex": list(RULES).index(reason.kind),
         "level": RULES[reason.kind][1],

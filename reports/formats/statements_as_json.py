@@ -91,7 +91,7 @@ def schema() -> dict[str, object]:
     )
 
 
-def document(gallery: Gallery) -> dict[str, Any]:
+def document(gallery: Gallery) -> dict[str, object]:
     """The run as plain JSON data, one entry of `results` for each statement and setting.
 
     Numbers that are not finite are the strings "inf", "-inf" and "nan"; the schema is

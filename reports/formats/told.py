@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 Lines = tuple[tuple[str, str], ...]
 """(label, text) as the terminal shows them; an empty label goes on with the one before."""
@@ -74,7 +73,7 @@ class Told:
     cases: tuple[Case, ...]
     reasons: tuple[Reason, ...]
     closing: str
-    document: Mapping[str, Any]
+    document: Mapping[str, object]
     page: Callable[[], str]
     text: str = ""
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 from ...auditors.claims.claim_results import ClaimResult
 from ...auditors.errors import InvalidArgument
@@ -295,7 +294,7 @@ def summary_csv(sections: Sequence[Section]) -> str:
     return _written((*SUMMARY, "parameters"), rows)
 
 
-def _setting(one: Reproduction, names: Sequence[str]) -> tuple[Any, ...]:
+def _setting(one: Reproduction, names: Sequence[str]) -> tuple[float | None, ...]:
     return tuple(one.parameters.get(name) for name in names)
 
 
@@ -333,7 +332,7 @@ def _written(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return out.getvalue()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Numbers of numpy as Python's, which the writer spells so that they read back the same."""
     return value.item() if hasattr(value, "item") else value
 

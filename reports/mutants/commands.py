@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import TypedDict, Unpack, get_args
 
 from ...auditors.asked import Budget
 from ...auditors.errors import InvalidArgument
 from ...auditors.mutants.faults import Kind
 from ...auditors.mutants.trial import Mutant, Score, mutants_of
 from ...auditors.privacy import request as asked
-from ...mechanisms.model import Mechanism, Theorem
+from ...mechanisms.model import Database, Mechanism, Pair, Relation, Theorem
 from ..auditing.commands import database_of
 from ..formats.plain import plain, tell
 from ..formats.table import require_places
@@ -23,11 +23,26 @@ SHOWN = {SEEN: "detected", UNSEEN: "not detected"}
 """The words of a report for those of the file."""
 
 
+class MutantsClaim(TypedDict, total=False):
+    """What is stated of the claim; None leaves what the mechanism says itself."""
+
+    epsilon: float | None
+    delta: float | None
+    relation: Relation | str | None
+    distance: int | None
+
+
+class MutantsRequest(MutantsClaim, total=False):
+    """The same as it was typed, with where the databases come from."""
+
+    databases: str | None
+    pair: tuple[str, str] | None
+
+
 def mutants(
     console: Console,
     target: str,
     *,
-    request: Mapping[str, object],
     paths: Mapping[str, str | None],
     least: float | None,
     kinds: Sequence[str],
@@ -37,6 +52,7 @@ def mutants(
     alpha: float,
     seed: int,
     timeout: float,
+    **request: Unpack[MutantsRequest],
 ) -> int:
     """Try the mutants of the target, tell what became of them and write the score; the status."""
     Budget(trials=trials, alpha=alpha, seed=seed, seconds=seconds)
@@ -80,28 +96,32 @@ def mutants(
     return INCONCLUSIVE if score.share is None or score.count(UNJUDGED) else 0
 
 
-def _stated(found: targets.Target, request: Mapping[str, Any]) -> tuple[Mechanism, Any]:
+def _stated(found: targets.Target, request: MutantsRequest) -> tuple[Mechanism, Pair | None]:
     """The same of options as they were typed."""
-    given = {key: value for key, value in request.items() if value is not None}
-    asked.require_one(given.get("pair"), given.get("databases"))
+    typed, named = request.get("pair"), request.get("databases")
+    asked.require_one(typed, named)
     pair = databases = None
-    if "pair" in given:
-        one, two = given.pop("pair")
+    if typed is not None:
+        one, two = typed
         pair = (database_of(one, "first"), database_of(two, "second"))
-    if "databases" in given:
-        databases = targets.find_databases(given.pop("databases"))
-    return stated(found, given, databases=databases, pair=pair)
+    if named is not None:
+        databases = targets.find_databases(named)
+    return stated(found, request, databases=databases, pair=pair)
 
 
 def stated(
-    found: targets.Target, claim: Mapping[str, Any], *, databases: object, pair: Any
-) -> tuple[Mechanism, Any]:
+    found: targets.Target,
+    claim: MutantsClaim,
+    *,
+    databases: object,
+    pair: Pair | tuple[Database, Database] | None,
+) -> tuple[Mechanism, Pair | None]:
     """The mechanism with the claim that is stated, or its own, and the pair given.
 
     `claim` may state epsilon, delta, relation and distance; None leaves each as it is.
     """
     asked.require_one(pair, databases)
-    given = {key: value for key, value in claim.items() if value is not None}
+    given = any(claim.get(name) is not None for name in MutantsClaim.__annotations__)
     pair = None if pair is None else asked.given_pair(pair)
     mechanism = asked.subject(found.mechanism, found.name, found.text, None)
     own = [one for one in mechanism.claims if not hasattr(one, "relation")]
@@ -109,10 +129,10 @@ def stated(
     if not claims or given:
         private = asked.claims(
             mechanism,
-            given.get("epsilon"),
-            given.get("delta"),
-            given.get("relation"),
-            given.get("distance"),
+            claim.get("epsilon"),
+            claim.get("delta"),
+            claim.get("relation"),
+            claim.get("distance"),
             pair,
         )
         claims = (*private, *own)
@@ -228,7 +248,7 @@ def percent(factor: float) -> str:
     return f"{size:.3g} % too {'small' if factor < 1 else 'large'}"
 
 
-def as_data(score: Score) -> dict[str, Any]:
+def as_data(score: Score) -> dict[str, object]:
     """The score as JSON values."""
     return {
         "format": "dpwitness-mutants",

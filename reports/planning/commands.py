@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from math import expm1, inf, isfinite, log1p
-from typing import Any
+from typing import TypedDict, Unpack
 
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.planning import BudgetPlan, Price, claim_of, foretold, planned_in_time
@@ -15,12 +15,40 @@ from ..shell.console import Console
 from ..writing.terminal import wrapped
 
 
-def plan(console: Console, /, *, runs: int, paths: Mapping[str, str | None], **asked: Any) -> int:
+class PlanClaim(TypedDict):
+    """The claim that was typed; None for what nobody stated."""
+
+    epsilon: float | None
+    delta: float
+    mu: float | None
+    rho: float | None
+    distance: int
+
+
+class PlanOptions(PlanClaim):
+    """All that `planning.plan` is asked."""
+
+    notice: float | None
+    trials: int | None
+    alpha: float
+    event_probability: float
+    power: float
+
+
+def plan(
+    console: Console,
+    /,
+    *,
+    runs: int,
+    paths: Mapping[str, str | None],
+    seconds: float | None,
+    call: float | None,
+    **asked: Unpack[PlanOptions],
+) -> int:
     """Plan a budget, tell it, and give the exit status, which is 0."""
     require_places(paths)
     if runs < 1:
         raise InvalidArgument(f"runs must be at least 1, got {runs}")
-    seconds, call = asked.pop("seconds"), asked.pop("call")
     if seconds is not None or call is not None:
         return _in_time(console, seconds, call, asked, paths)
     made = planned(**asked)
@@ -36,7 +64,7 @@ def _in_time(
     console: Console,
     seconds: float | None,
     call: float | None,
-    asked: dict[str, Any],
+    asked: PlanOptions,
     paths: Mapping[str, str | None],
 ) -> int:
     """What an audit of calls that take `call` seconds shows in `seconds`."""
@@ -49,14 +77,17 @@ def _in_time(
             )
     if asked["trials"] is not None or asked["notice"] is not None:
         raise InvalidArgument("--seconds says how many trials there are; give it alone")
-    stated = {name: asked[name] for name in ("epsilon", "delta", "mu", "rho", "distance")}
+    stated: PlanClaim = {
+        "epsilon": asked["epsilon"], "delta": asked["delta"], "mu": asked["mu"],
+        "rho": asked["rho"], "distance": asked["distance"],
+    }  # fmt: skip
     # The numbers are checked as those of any plan.
     planned(**stated, alpha=asked["alpha"], trials=2)
     assert seconds is not None
     assert call is not None
     claim = claim_of(**stated)
     price = Price(draw=call, alone=call)
-    data: dict[str, Any] = {"seconds": seconds, "call": call, "alpha": asked["alpha"]}
+    data: dict[str, object] = {"seconds": seconds, "call": call, "alpha": asked["alpha"]}
     lines = []
     for words, searching in (("With the pair given", False), ("With a search", True)):
         trials, level = planned_in_time(seconds, price, asked["alpha"], searching=searching)

@@ -16,7 +16,7 @@ from typing import Any, cast
 import msgspec
 
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
-from ...auditors.evidence.record import MOST_RESULTS, SCHEMA, ResultRecord
+from ...auditors.evidence.record import MOST_RESULTS, SCHEMA, CountedRecord, ResultRecord
 from ..writing.files import read_limited
 
 LARGEST = 64 * 2**20
@@ -189,7 +189,7 @@ def _sentence(message: str, value: object, place: str) -> str:
     return f"{place} must be {wanted}, got {abridged(value)}"
 
 
-def _check_counts(evidence: dict[str, Any], place: str) -> None:
+def _check_counts(evidence: CountedRecord, place: str) -> None:
     for index, count in enumerate(evidence["counts"]):
         inner = f"{place}.counts[{index}]"
         if any(hits > trials for hits, trials in zip(count["hits"], count["trials"], strict=True)):
@@ -240,7 +240,7 @@ def points_from(given: Any) -> Pairs:
 
 def _pair(row: object, number: int) -> tuple[float, float]:
     """A row of the file; ValueError, which shows it, if it is none."""
-    shown: Any = row
+    shown: object = row
     if isinstance(row, list):
         shown = ",".join(map(str, row))
         with suppress(ValueError, TypeError):
@@ -249,7 +249,7 @@ def _pair(row: object, number: int) -> tuple[float, float]:
     raise ValueError(f"pair {number} is {shown!r:.60}")
 
 
-def renyi_from(given: Sequence[Any]) -> Pairs:
+def renyi_from(given: Sequence[object]) -> Pairs:
     """The (alpha, epsilon) of texts such as "2:0.5"; InvalidArgument for another text."""
     found = []
     for text in given:

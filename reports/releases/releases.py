@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Required, TypedDict
 
 from ...auditors.errors import InvalidArgument
 from ..formats import table
@@ -30,6 +30,32 @@ OURS = ("--python", "--command", "--isolate", "--quiet", "--html", "--junit", "-
 VERDICTS = {0: "not refuted", REFUTED: "refuted", INCONCLUSIVE: "inconclusive"}
 NAME = re.compile(r"@?[A-Za-z0-9][\w./-]*")
 NUMBER = re.compile(r"[A-Za-z0-9][\w.!+-]*")
+
+
+class Sweep(TypedDict):
+    """What a sweep was asked: another request is another sweep."""
+
+    package: str
+    versions: list[str]
+    npm: bool
+    beside: list[str]
+    target: str
+    source: str
+    asked: list[str]
+    alpha: float
+
+
+class Release(TypedDict, total=False):
+    """What became of one release; what was not found out is left out."""
+
+    version: Required[str]
+    verdict: Required[str]
+    said: str
+    status: int
+    epsilon_lower: float
+    draws: int
+    seconds: float
+    event: str
 
 
 def run(
@@ -50,7 +76,7 @@ def run(
     _check(package, asked, alpha)
     table.require_places({**paths, "checkpoint": checkpoint})
     numbers = _releases(package, versions, npm)
-    request = {
+    request: Sweep = {
         "package": package, "versions": numbers, "npm": npm, "beside": list(beside),
         "target": target, "source": _digest(target, npm), "asked": list(asked), "alpha": alpha,
     }  # fmt: skip
@@ -140,7 +166,7 @@ def _digest(target: str, npm: bool) -> str:
     return hashlib.sha256(b"".join(texts)).hexdigest()
 
 
-def _kept(path: str | None, request: Mapping[str, Any]) -> list[dict[str, object]]:
+def _kept(path: str | None, request: Sweep) -> list[Release]:
     """The rows that an earlier run of the same sweep left."""
     if path is None or not Path(path).is_file() or not Path(path).stat().st_size:
         return []
@@ -155,12 +181,11 @@ def _kept(path: str | None, request: Mapping[str, Any]) -> list[dict[str, object
     return list(rows)
 
 
-def _audited(request: Mapping[str, Any], number: str, folder: Path, alpha: float) -> dict[str, Any]:
+def _audited(request: Sweep, number: str, folder: Path, alpha: float) -> Release:
     """The row of one release."""
-    row: dict[str, Any] = {"version": number}
     named, surroundings, failed = _environment(request, number, folder)
     if failed:
-        return {**row, "verdict": "not installed", "said": failed}
+        return {"version": number, "verdict": "not installed", "said": failed}
     with tempfile.TemporaryDirectory() as scratch:
         evidence = Path(scratch) / "evidence.json"
         done = _run(
@@ -168,20 +193,23 @@ def _audited(request: Mapping[str, Any], number: str, folder: Path, alpha: float
              str(evidence), "--quiet", *request["asked"]],
             {**os.environ, **surroundings},
         )  # fmt: skip
-        row["verdict"] = VERDICTS.get(done.returncode, "no verdict")
+        row: Release = {
+            "version": number,
+            "verdict": VERDICTS.get(done.returncode, "no verdict"),
+        }
         if not evidence.exists():
             return {**row, "verdict": "no verdict", "status": done.returncode, "said": _last(done)}
         told = json.loads(evidence.read_text(encoding="utf-8"))
     for result, found in zip(told["results"][:1], told["findings"], strict=False):
         row |= {"epsilon_lower": found["epsilon_lower"]}
-        row |= {key: result[key] for key in ("draws", "seconds")}
+        row |= {"draws": result["draws"], "seconds": result["seconds"]}
         if witness := found["witness"]:
             row["event"] = witness["event"]["description"]
     return row
 
 
 def _environment(
-    request: Mapping[str, Any], number: str, folder: Path
+    request: Sweep, number: str, folder: Path
 ) -> tuple[list[str], dict[str, str], str]:
     """How `audit` names the target there, variables it needs, and why there is none, if so."""
     npm, beside = request["npm"], request["beside"]
@@ -221,14 +249,14 @@ def _last(done: subprocess.CompletedProcess[str]) -> str:
     return (errors or lines or [f"it ended with status {done.returncode}"])[-1][:300]
 
 
-def _in_words(row: Mapping[str, object]) -> str:
+def _in_words(row: Release) -> str:
     said = row.get("said") or row.get("event")
     bound = row.get("epsilon_lower")
     shown = f", at least {bound:.3g}" if isinstance(bound, float) else ""
     return f"{row['version']}: {row['verdict']}{shown}{f' ({said})' if said else ''}"
 
 
-def what_changed(rows: Sequence[Mapping[str, object]]) -> str:
+def what_changed(rows: Sequence[Release]) -> str:
     """Between which releases the verdict changed, as a sentence; other rows are passed over."""
     judged = [row for row in rows if row["verdict"] in ("refuted", "not refuted")]
     if not any(row["verdict"] == "refuted" for row in judged):
@@ -248,7 +276,7 @@ def what_changed(rows: Sequence[Mapping[str, object]]) -> str:
     return f"The fault: {'; '.join(parts)}. Not refuted is no proof that it is gone."
 
 
-def as_page(request: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+def as_page(request: Sweep, rows: Sequence[Release]) -> str:
     """The table of the releases in Markdown."""
     lines = [
         f"# {request['package']} through its releases", "", what_changed(rows), "",
@@ -270,12 +298,12 @@ def as_page(request: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
     return "\n".join([*lines, ""])
 
 
-def _as_json(request: Mapping[str, object], rows: Sequence[Mapping[str, object]]) -> str:
+def _as_json(request: Sweep, rows: Sequence[Release]) -> str:
     whole = {"sweep": request, "rows": rows, "changed": what_changed(rows)}
     return json.dumps(whole, indent=1) + "\n"
 
 
-def _status(rows: Sequence[Mapping[str, object]]) -> int:
+def _status(rows: Sequence[Release]) -> int:
     """Refuted before all; a mistake in what was asked shows in every release alike."""
     if any(row["verdict"] == "refuted" for row in rows):
         return REFUTED

@@ -11,10 +11,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ...mechanisms.model import Array, Output
 
 MOST_PARTS = 256
 MOST_TEXTS = 1000
@@ -35,7 +35,6 @@ NUMERAL = re.compile(
 )
 """A number with a currency, a per cent sign, blanks or other marks of thousands and decimals."""
 DIGITS = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE | re.ASCII)
-Array = NDArray[Any]
 _GONE = object()
 
 
@@ -158,7 +157,7 @@ def _folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def layout_of(values: Sequence[Any] | Array, *, ordered: bool = False) -> Layout:
+def layout_of(values: Sequence[Output] | Array, *, ordered: bool = False) -> Layout:
     """The layout of outputs, an entry or a row for each. `ordered` if a table gives the parts."""
     if isinstance(values, np.ndarray):
         return _of_array(values)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from math import exp
-from typing import Any
 
 from scipy.optimize import brentq
 from scipy.special import ndtr
@@ -79,7 +78,7 @@ def _by_gaussian(made: OneRun) -> float | None:
     return float(brentq(excess, 0, mu * (mu / 2 + 40))) if excess(0) > 0 else 0.0
 
 
-def data(made: OneRun, names: tuple[str, ...]) -> dict[str, Any]:
+def data(made: OneRun, names: tuple[str, ...]) -> dict[str, object]:
     """The result as plain JSON data."""
     return {
         "verdict": None if made.verdict is None else made.verdict.value,

@@ -15,19 +15,19 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.outputs.decoding import from_json
 from ...auditors.outputs.outputs import Outputs
 from ...auditors.sampling.kept import FORMAT
+from ...mechanisms.model import Array, Output
 from ..record.reading import LONGEST, whole
 from ..writing.files import open_limited
 from .layout import Layout, layout_of
@@ -58,7 +58,7 @@ class Sample:
     """The outputs of a file as plain values, or as an array with an output a row."""
 
     place: str
-    values: list[Any] | NDArray[Any]
+    values: list[Output] | Array
     shape: Layout
 
 
@@ -116,8 +116,10 @@ def read_kept(place: str) -> Kept:
     return replace(head, sides=(one, two))
 
 
-def _is_claimed(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value <= MOST_CLAIMED
+def _is_claimed(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value <= MOST_CLAIMED
 
 
 def _head(line: str, place: str) -> Kept:
@@ -174,7 +176,7 @@ def _as_outputs(*samples: Sample) -> list[Outputs]:
     ]
 
 
-def _array_of(values: list[Any] | NDArray[Any]) -> NDArray[Any] | None:
+def _array_of(values: list[Output] | Array) -> Array | None:
     """The values as one array of numbers, where that is what they are."""
     if isinstance(values, np.ndarray):
         return values
@@ -247,7 +249,7 @@ def _array(place: str) -> Sample:
     return _of_array(array, place)
 
 
-def sample_of(values: Any, place: str) -> Sample:
+def sample_of(values: Output, place: str) -> Sample:
     """The outputs that a Python caller holds, as if they had come from a file called `place`."""
     if hasattr(values, "columns"):
         return _named({str(name): list(values[name]) for name in values.columns}, place)
@@ -264,7 +266,7 @@ def sample_of(values: Any, place: str) -> Sample:
     return _listed(plain, place)
 
 
-def _of_array(array: NDArray[Any], place: str) -> Sample:
+def _of_array(array: Array, place: str) -> Sample:
     if array.dtype.names:
         return _named({name: array[name].tolist() for name in array.dtype.names}, place)
     if array.ndim == 2 and array.shape[1] == 1:
@@ -277,13 +279,13 @@ def _of_array(array: NDArray[Any], place: str) -> Sample:
     return Sample(place, array, layout_of(array))
 
 
-def _numbers(array: NDArray[Any]) -> NDArray[Any]:
+def _numbers(array: Array) -> Array:
     """Numbers as doubles, where they fit: that one file says 1 and another 1.0 means nothing."""
     whole = array.dtype.kind in "iu" and len(array) and np.abs(array.astype(float)).max() > EXACT
     return array if whole else array.astype(np.float64)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Output) -> Output:
     """A value without what is only spelling; see the module."""
     if value is None:
         return math.nan
@@ -301,7 +303,7 @@ def _listed(values: Iterable[object], place: str) -> Sample:
     return Sample(place, found, layout_of(found if array is None else array))
 
 
-def _named(columns: dict[str, list[Any]], place: str) -> Sample:
+def _named(columns: Mapping[str, Sequence[Output]], place: str) -> Sample:
     """A table whose columns have names, which a single column may do without."""
     if len(columns) == 1:
         (values,) = columns.values()
@@ -325,7 +327,7 @@ def _parquet(file: object, place: str) -> dict[str, list[object]]:
     try:
         table = parquet.ParquetFile(file)
         _require_few(table.metadata.num_rows * table.metadata.num_columns, place)
-        found: dict[str, list[Any]] = table.read().to_pydict()
+        found: dict[str, list[object]] = table.read().to_pydict()
     except InvalidArgument:
         raise
     except (pyarrow.ArrowException, ValueError, TypeError, OSError) as error:
@@ -415,7 +417,7 @@ def _nothing_there(place: str, line: int) -> InvalidArgument:
     )
 
 
-def _lines(file: TextIO, place: str) -> Iterator[Any]:
+def _lines(file: TextIO, place: str) -> Iterator[Output]:
     values = blank = 0
     for number, line in enumerate(_limited(file, place), start=1):
         text = line.strip().removeprefix("\ufeff")

@@ -1,7 +1,7 @@
 """What `dpwitness scores` does, apart from reading its options."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,17 @@ MEMBER = {0: 0, 1: 1, "0": 0, "1": 1, "in": 1, "out": 0}
 STATUS = {Verdict.REFUTED: REFUTED, Verdict.INCONCLUSIVE: INCONCLUSIVE}
 
 
+class ScoresOptions(TypedDict):
+    """The numbers that were typed of a claim; None for those that nobody stated."""
+
+    epsilon: float | None
+    delta: float | None
+    mu: float | None
+    rho: float | None
+    distance: int
+    alpha: float
+
+
 def scores(
     console: Console,
     /,
@@ -37,12 +48,13 @@ def scores(
     curve: str | None,
     one_run: bool,
     guesses: tuple[int, int, int] | None,
-    **given: Any,
+    seed: int,
+    **given: Unpack[ScoresOptions],
 ) -> int:
     """Judge the scores of files, or counted guesses, tell it, and give the exit status."""
     require_places(paths)
-    given["renyi"] = renyi_from(renyi) if renyi else None
-    given["curve"] = find_curve(curve) if curve else None
+    orders = renyi_from(renyi) if renyi else None
+    points = find_curve(curve) if curve else None
     names = tuple("standard input" if one == PIPE else one for one in files)
     if list(files).count(PIPE) > 1:
         raise InvalidArgument("only one of the files can come through the pipe; name the other")
@@ -52,12 +64,13 @@ def scores(
     if guesses is not None:
         if files:
             raise InvalidArgument("--guesses are counted already; leave the files out")
-        given.pop("seed")
-        made = guesses_of_one_run(*guesses, **given)
+        made = guesses_of_one_run(*guesses, renyi=orders, curve=points, **given)
     elif one_run:
-        made = scores_of_one_run(*canaries_of(files), **given)
+        made = scores_of_one_run(
+            *canaries_of(files), renyi=orders, curve=points, seed=seed, **given
+        )
     elif len(files) == 2:
-        made = judge_scores(numbers_of(files[0]), numbers_of(files[1]), **given)
+        made = judge_scores(*map(numbers_of, files), renyi=orders, curve=points, seed=seed, **given)
     else:
         raise InvalidArgument(
             f"expected two files, the scores inside and those outside, got {len(files)}; one file "

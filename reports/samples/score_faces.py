@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from math import isfinite
-from typing import Any
 
 from ...auditors.evidence.conversion import claim_record
 from ...auditors.recorded import OneRun, Scores
@@ -104,7 +103,7 @@ def _power(made: Scores) -> str:
     return f"{seen} or more, on the best threshold, would have been refuted with probability .9"
 
 
-def data(made: Scores, names: tuple[str, ...]) -> dict[str, Any]:
+def data(made: Scores, names: tuple[str, ...]) -> dict[str, object]:
     """The result as plain JSON data."""
     one = made.threshold
     return {

@@ -88,11 +88,12 @@ def find_table(root: Path) -> tuple[Mapping[str, Any], str]:
             raise SettingsError(f"{name} is nested too deeply; correct it") from None
         except ValueError as error:  # of TOML, of UTF-8, and of numbers with thousands of digits
             raise SettingsError(f"{name} is not TOML ({error}); correct it") from None
-        table: Any = data
+        table: Mapping[str, object] = data
         for key in () if name == "dpwitness.toml" else ("tool", "dpwitness"):
-            table = table.get(key, {})
-            if not isinstance(table, Mapping):
-                raise SettingsError(f"{key} in {name} must be a table, got {table!r:.60}")
+            inner = table.get(key, {})
+            if not isinstance(inner, Mapping):
+                raise SettingsError(f"{key} in {name} must be a table, got {inner!r:.60}")
+            table = inner
         if table:
             return table, name
     return {}, "pyproject.toml"

@@ -83,7 +83,7 @@ def written(
     books: Sequence[ShardBook],
 ) -> str:
     """The text of a shard's file."""
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "format": FORMAT,
         "version": VERSION,
         "identity": identity.digest,

@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ...auditors.errors import InvalidArgument
 from ...auditors.shards import checkpoint as checkpoints
@@ -56,7 +55,7 @@ def opening(console: Console, path: str) -> running.Opening:
 def draw(
     console: Console,
     shard: Shard,
-    mechanism: Any,
+    mechanism: object,
     request: Mapping[str, object],
     *,
     given: Mapping[str, object],

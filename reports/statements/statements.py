@@ -4,7 +4,7 @@ A section is a theorem with the results of its check at each setting; a statemen
 one setting, of which its pictures are drawn.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 from typing import Any
@@ -13,13 +13,16 @@ from ...auditors.claims.claim_results import ClaimResult
 from ...auditors.errors import InvalidArgument
 from ...auditors.results.results import Verdict
 from ...auditors.sampling.draws import Draws
-from ...mechanisms.model import Array, Claim, Database, Mechanism, Subject, Theorem
+from ...mechanisms.model import Array, Claim, Database, Mechanism, Output, Subject, Theorem
 
 CONTROLS = "Negative controls"
 """The group of the statements that are false on purpose."""
 OWN = "Your own statements"
 """The group of theorems from a file of the user's."""
 LIMITS: Mapping[str, tuple[float, float]] = {"width": (2.0, 12.0), "size": (5.0, 16.0)}
+
+TableRow = dict[str, Any]
+"""A row of a table by its columns: numbers, words, or None; the kind of claim says which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +186,13 @@ class Statement:
         """What it is claimed of."""
         return self.subject.mechanism
 
-    def draw(self, database: Database, draws: int, run: Any = None, side: int = 0) -> Array:
+    def draw(
+        self,
+        database: Database,
+        draws: int,
+        run: Callable[..., Output] | None = None,
+        side: int = 0,
+    ) -> Array:
         """Fresh outputs, on a stream that no check uses; of `run` if it is given.
 
         `side` tells the streams of two functions on one database apart.
@@ -195,7 +204,7 @@ class Statement:
         return source.array(database, "figure", 0, draws)
 
 
-def columns_of(result: ClaimResult) -> Iterator[dict[str, Any]]:
+def columns_of(result: ClaimResult) -> Iterator[TableRow]:
     """The rows of a result's table as dictionaries."""
     if result.finding.table is not None:
         for row in result.finding.table.rows:

@@ -303,13 +303,15 @@ def databases_beside(text: str) -> tuple[str, ...]:
     )
 
 
-def find_curve(text: Any) -> tuple[tuple[float, float], ...]:
+def find_curve(text: object) -> tuple[tuple[float, float], ...]:
     """The points (epsilon, delta) of a curve that `text` names; a list of points as it is.
 
     A file of points, see `curve_files`, or file.py:NAME or module:NAME of an accountant, an event,
     a privacy loss distribution or a function of delta, see `points_of`.
     """
-    place, colon, attribute = text.rpartition(":") if isinstance(text, str) else ("", "", "")
+    if not isinstance(text, str):
+        return points_from(text)
+    place, colon, attribute = text.rpartition(":")
     if not colon or text.endswith((".csv", ".json")):
         return points_from(text)
     found = _attribute(_load(place, text), attribute, text)
@@ -525,7 +527,7 @@ ELSEWHERE = (
 def _attribute(module: ModuleType, path: str, text: str) -> object:
     if not path:
         raise InvalidArgument(f"{text!r} has nothing after the colon; name a function")
-    found: Any = module
+    found: object = module
     for part in path.split("."):
         inside = found
         try:

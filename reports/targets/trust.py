@@ -17,7 +17,6 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
-from typing import Any
 
 from ...auditors.errors import InvalidArgument
 from ...auditors.evidence.record import ClaimCheckRecord, ResultRecord
@@ -275,7 +274,7 @@ def _located(name: str) -> Path | None:
     loaded = getattr(sys.modules.get(name), "__file__", None)
     if isinstance(loaded, str):
         return Path(loaded)
-    path: Any = [os.getcwd(), *(entry for entry in sys.path if entry)]
+    path: Sequence[str] | None = [os.getcwd(), *(entry for entry in sys.path if entry)]
     found: str | None = None
     whole = ""
     for part in name.split("."):
