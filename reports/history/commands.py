@@ -2,10 +2,9 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import exp
 from pathlib import Path
-from typing import Any
 
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.accumulate import ALPHA
@@ -27,7 +26,7 @@ from .reading import (
     subjects,
     write_parquet,
 )
-from .store import Store
+from .store import Row, Store
 from .verify import FILE, head
 
 
@@ -77,7 +76,7 @@ def _directory(given: str | None) -> Path:
         raise InvalidArgument(str(error)) from None
 
 
-def _of_run(rows: Sequence[Mapping[str, Any]], run: str | None) -> tuple[str, list[Any]]:
+def _of_run(rows: Sequence[Row], run: str | None) -> tuple[str, list[Row]]:
     name = run if run is not None else rows[-1]["run"] if rows else ""
     chosen = [row for row in rows if row["run"] == name]
     if not chosen:
@@ -107,7 +106,7 @@ def _line(subject: AuditedClaim) -> str:
     )
 
 
-def _rows(store: Store, broken: str) -> list[dict[str, Any]]:
+def _rows(store: Store, broken: str) -> list[Row]:
     """What can still be shown of a history; nothing of one that was changed beyond reading."""
     try:
         rows = audit_rows(store)
@@ -121,7 +120,7 @@ def _rows(store: Store, broken: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _end(console: Console, rows: Sequence[Mapping[str, object]], broken: str, aside: bool) -> int:
+def _end(console: Console, rows: Sequence[Row], broken: str, aside: bool) -> int:
     if broken:
         console.warn(
             f"the history was changed after it was written: {broken}; nothing is added to it. "

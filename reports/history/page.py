@@ -5,7 +5,6 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise
 from math import isfinite, nan
-from typing import Any
 
 from ...auditors.privacy.accumulate import ALPHA
 from ..drawing import svg as figures
@@ -18,6 +17,7 @@ from .reading import (
     refuted_together,
     run_numbers,
 )
+from .store import Row
 
 MOST_ROWS = 60
 MOST_PICTURES = 80
@@ -86,7 +86,7 @@ def _unseen(subjects: Sequence[AuditedClaim]) -> Iterator[tuple[str, list[str]]]
     )
 
 
-def _told(subject: AuditedClaim, key: str, *, pictured: bool) -> dict[str, Any]:
+def _told(subject: AuditedClaim, key: str, *, pictured: bool) -> dict[str, object]:
     """What the template says of one mechanism and claim."""
     audits, last = subject.audits, subject.audits[-1]
     numbers = run_numbers(subject)
@@ -126,7 +126,7 @@ def _told(subject: AuditedClaim, key: str, *, pictured: bool) -> dict[str, Any]:
     }
 
 
-def _word(row: Mapping[str, Any]) -> str:
+def _word(row: Row) -> str:
     return str(row["verdict"].replace("_", " ").capitalize())
 
 
@@ -207,7 +207,7 @@ def _height(value: float | None) -> float:
     return value if value is not None and _is_bound(value) else nan
 
 
-def _sources(subject: AuditedClaim, year: int) -> list[dict[str, Any]]:
+def _sources(subject: AuditedClaim, year: int) -> list[dict[str, object]]:
     audits = subject.audits
     if not audits[-1]["source"]:
         return []

@@ -13,14 +13,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import inf, isfinite, log
 from pathlib import Path
-from typing import Any
 
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.accumulate import ALPHA
 from ...mechanisms.model import curve_from_json
 from ..record.evidence import environment
 from .recorder import LINES, is_on_network, merge
-from .store import COLUMNS, NAME, HistoryError, Store, open_memory, open_store
+from .store import COLUMNS, NAME, HistoryError, Row, Store, open_memory, open_store
 from .verify import gone_back, verify, write_head
 
 FORMATS = ("csv", "json", "parquet")
@@ -33,8 +32,8 @@ class AuditedClaim:
     """One mechanism and claim, with its audits over all versions of the source, oldest first."""
 
     mechanism: str
-    claim: dict[str, Any]
-    audits: tuple[dict[str, Any], ...]
+    claim: Row
+    audits: tuple[Row, ...]
 
 
 @contextmanager
@@ -82,7 +81,7 @@ def _require_readable(directory: Path) -> None:
         raise HistoryError(f"cannot read {error.filename}: {reason}") from None
 
 
-def audit_rows(store: Store) -> list[dict[str, object]]:
+def audit_rows(store: Store) -> list[Row]:
     """Every audit in the order of recording, with its claim and the evidence up to it."""
     columns = COLUMNS["audits"]
     names = (*columns, "sequence", "digest", "counted", "remark", "joint_log_wealth", "joint_bound")
@@ -92,7 +91,7 @@ def audit_rows(store: Store) -> list[dict[str, object]]:
         "FROM audits LEFT JOIN capital USING (sequence) ORDER BY audits.sequence"
     )
     texts = dict(store.connection.execute("SELECT digest, text FROM definitions"))
-    rows = []
+    rows: list[Row] = []
     for values in found:
         row = dict(zip(names, values, strict=True))
         row["claim"] = json.loads(texts.get(row["claim"], "{}"))
@@ -107,9 +106,9 @@ def count_rows(store: Store) -> list[dict[str, object]]:
     return [dict(zip(names, values, strict=True)) for values in found]
 
 
-def subjects(rows: list[dict[str, Any]]) -> list[AuditedClaim]:
+def subjects(rows: Sequence[Row]) -> list[AuditedClaim]:
     """The audits by mechanism and claim, in the order of their names."""
-    grouped: dict[tuple[str, str], list[dict[str, object]]] = {}
+    grouped: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         name = (row["mechanism"], json.dumps(row["claim"], sort_keys=True))
         grouped.setdefault(name, []).append(row)
@@ -128,7 +127,7 @@ def claim_text(claim: Mapping[str, object]) -> str:
     return f"epsilon {claim.get('epsilon', float('nan')):g}{delta} ({claim.get('relation')}{steps})"
 
 
-def bound_text(row: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
+def bound_text(row: Row, claim: Row) -> str:
     """The bound of a recorded audit; one that refutes is above its claim, if by bets alone."""
     bound, claimed = row["epsilon_lower"], float(claim.get("epsilon", 0.0))
     if row["verdict"] == "refuted" and bound <= claimed:
@@ -160,7 +159,7 @@ def refuted_before(subject: AuditedClaim) -> str:
     return f"was refuted in run{'s' * (len(found) > 1)} {said}"
 
 
-def refuted_together(row: Mapping[str, Any]) -> bool:
+def refuted_together(row: Row) -> bool:
     """Whether the evidence up to this audit refutes its claim, over all runs of this version."""
     wealth = row["joint_log_wealth"]
     return wealth is not None and wealth >= log(1 / ALPHA)
@@ -194,7 +193,7 @@ def write_parquet(path: str, audits: Sequence[Mapping[str, object]]) -> None:
     parquet.write_table(pyarrow.Table.from_pylist([_flat(row) for row in audits]), path)
 
 
-def _flat(row: Mapping[str, Any]) -> dict[str, object]:
+def _flat(row: Row) -> dict[str, object]:
     claim = {f"claim_{name}": value for name, value in row["claim"].items()}
     return {**{name: value for name, value in row.items() if name != "claim"}, **claim}
 
@@ -212,9 +211,7 @@ def _finite(data: object) -> object:
     return [_finite(item) for item in data] if isinstance(data, (list, tuple)) else data
 
 
-def statement(
-    run: str, audits: Sequence[Mapping[str, Any]], head: Mapping[str, Any]
-) -> dict[str, Any]:
+def statement(run: str, audits: Sequence[Row], head: Mapping[str, object]) -> dict[str, object]:
     """An in-toto Statement v1 on one run, unsigned: for an attestation tool to sign.
 
     Its subjects are the sources audited, by fingerprint; those without one are in the predicate

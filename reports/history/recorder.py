@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import log
 from pathlib import Path
-from typing import Any
 
 from ...auditors.errors import DpWitnessError
 from ...auditors.evidence.conversion import claim_record, pair_record
@@ -33,7 +32,9 @@ from .store import (
     COLUMNS,
     NAME,
     REPEATED,
+    HistoryEntry,
     HistoryError,
+    Row,
     Store,
     add,
     digest,
@@ -64,7 +65,7 @@ def entries_of(
     results: Sequence[AuditResult],
     tests: Sequence[str],
     version: str,
-) -> tuple[dict[str, Any], ...]:
+) -> tuple[HistoryEntry, ...]:
     """One entry for each result: its audit, its counts and the texts behind their digests.
 
     `tests` names the test of each result. Tests of several results get a number each, so the
@@ -84,14 +85,12 @@ def numbered(test: str, number: int) -> str:
     return test if number == 1 else f"{test} ({number})"
 
 
-def stated(claim: Mapping[str, Any]) -> dict[str, Any]:
+def stated(claim: Mapping[str, object]) -> dict[str, object]:
     """The part of a claim that tells it apart."""
     return {key: value for key, value in claim.items() if key in STATED}
 
 
-def _entry(
-    run: str, test: str, result: AuditResult, recorded: str, version: str
-) -> dict[str, object]:
+def _entry(run: str, test: str, result: AuditResult, recorded: str, version: str) -> HistoryEntry:
     definitions: dict[str, str] = {}
 
     def defined(data: object) -> str:
@@ -151,7 +150,7 @@ def _sides(run: str, test: str, pair: str, event: str, count: Count) -> list[dic
     ]
 
 
-def checked(data: Any) -> dict[str, Any]:
+def checked(data: Row) -> HistoryEntry:
     """The entry if it is one; KeyError, TypeError or ValueError if not."""
     audit, counts, definitions = data["audit"], data["counts"], data["definitions"]
     for row, table in [(audit, "audits"), *((row, "counts") for row in counts)]:
@@ -198,7 +197,7 @@ def file_of_lines(directory: Path) -> Path:
     return directory / LINES / f"{os.getpid()}-{secrets.token_hex(8)}.jsonl"
 
 
-def append_line(path: Path, entry: Mapping[str, Any]) -> None:
+def append_line(path: Path, entry: HistoryEntry) -> None:
     """Add one line; it is on disk when this returns. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(entry, sort_keys=True)
@@ -213,7 +212,7 @@ def append_line(path: Path, entry: Mapping[str, Any]) -> None:
         os.close(handle)
 
 
-def read_lines(directory: Path) -> Iterator[tuple[Path, int, dict[str, Any] | None]]:
+def read_lines(directory: Path) -> Iterator[tuple[Path, int, HistoryEntry | None]]:
     """(file, line number, entry) of every line; None for one that is not whole."""
     for path in sorted((directory / LINES).glob("*.jsonl")):
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -222,7 +221,7 @@ def read_lines(directory: Path) -> Iterator[tuple[Path, int, dict[str, Any] | No
                 yield path, place, _read(line)
 
 
-def _read(line: str) -> dict[str, Any] | None:
+def _read(line: str) -> HistoryEntry | None:
     name, _, text = line.partition(" ")
     if digest(text) != name:
         return None
@@ -304,7 +303,7 @@ def _ignore(directory: Path) -> None:
         files.write_atomically(str(path), IGNORED)
 
 
-def _to_lines(directory: Path, entries: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
+def _to_lines(directory: Path, entries: Sequence[HistoryEntry]) -> tuple[str, ...]:
     path = file_of_lines(directory)
     for entry in entries:
         append_line(path, entry)
@@ -312,7 +311,7 @@ def _to_lines(directory: Path, entries: Sequence[Mapping[str, object]]) -> tuple
 
 
 def _to_store(
-    directory: Path, run_id: str, entries: Sequence[Mapping[str, object]], seed: int
+    directory: Path, run_id: str, entries: Sequence[HistoryEntry], seed: int
 ) -> tuple[str, ...]:
     left = list(entries)
     try:

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from ...auditors.errors import DpWitnessError, EvidenceFormatError, InvalidArgument
 from ...auditors.privacy.accumulate import (
@@ -122,7 +122,20 @@ HEAD = "-head"
 COMPANIONS = ("-wal", "-shm", HEAD)
 
 
-def values(table: str, row: Mapping[str, Any]) -> tuple[Any, ...]:
+Row = Mapping[str, Any]
+"""Columns and values: of a table of the store, whose schema says of each column whether it is a
+text or a number, or of a claim, which was read as JSON."""
+
+
+class HistoryEntry(TypedDict):
+    """One result as it is recorded: its audit, its counts and the texts behind their digests."""
+
+    audit: Row
+    counts: Sequence[Row]
+    definitions: Mapping[str, str]
+
+
+def values(table: str, row: Row) -> tuple[float | int | str, ...]:
     """The row as it is stored and hashed: every number of the type of its column."""
 
     def typed(name: str) -> float | int | str:
@@ -133,7 +146,7 @@ def values(table: str, row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(typed(name) for name in COLUMNS[table])
 
 
-def digest(data: Any) -> str:
+def digest(data: object) -> str:
     """32 hex digits that name JSON data; equal data, equal name."""
     text = data if isinstance(data, str) else json.dumps(data, sort_keys=True)
     return blake2b(text.encode("utf-8", errors="backslashreplace"), digest_size=16).hexdigest()
@@ -216,7 +229,7 @@ def _next_audit(connection: sqlite3.Connection) -> Mapping[str, object] | None:
     return dict(zip(names, row, strict=True)) if row else None
 
 
-def _add(connection: sqlite3.Connection, audit: Mapping[str, Any]) -> None:
+def _add(connection: sqlite3.Connection, audit: Row) -> None:
     key = digest([audit["mechanism"], audit["source"], audit["claim"]])
     capital, remark = _latest(connection, key) or _beginning(connection, audit["claim"]), ""
     if capital is None:
@@ -250,7 +263,7 @@ def _add(connection: sqlite3.Connection, audit: Mapping[str, Any]) -> None:
 
 
 def capital_digest(
-    previous: str, sequence: int, audit: str, said: Sequence[Any], state: str
+    previous: str, sequence: int, audit: str, said: Sequence[object], state: str
 ) -> str:
     """The link of one row of `capital`: over the one before it, its audit and all it says."""
     return row_digest(previous, sequence, [audit, *said, state])
@@ -493,7 +506,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def add(store: Store, entry: Mapping[str, Any]) -> bool:
+def add(store: Store, entry: HistoryEntry) -> bool:
     """Record an entry and add it to the evidence; False when it was there already.
 
     Raises HistoryError when something else is recorded under its key.
@@ -516,7 +529,7 @@ def add(store: Store, entry: Mapping[str, Any]) -> bool:
     return fresh
 
 
-def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[Row]) -> bool:
     """Insert what is not there yet, each row with its link; whether anything was new."""
     head = connection.execute(
         f"SELECT sequence, digest FROM {table} ORDER BY sequence DESC LIMIT 1"

@@ -7,9 +7,9 @@ another process leaves it behind the history and never before it.
 """
 
 import sqlite3
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from ..writing import files
 from .store import COLUMNS, HEAD, KEYS, NAME, Store, digest, evidence_digest, row_digest
@@ -139,7 +139,7 @@ def _broken(connection: sqlite3.Connection, table: str, since: int = 0) -> str:
 
 def _missing_counts(connection: sqlite3.Connection, since: int = 0) -> str:
     columns = COLUMNS["counts"]
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    found: dict[tuple[str, str], list[dict[str, object]]] = {}
     counts = f"SELECT {', '.join(f'counts.{name}' for name in columns)} FROM "
     # CROSS: the few audits first, and the counts of each by their key.
     newest = "audits CROSS JOIN counts USING (run, test) WHERE audits.sequence > ?"
@@ -238,7 +238,7 @@ def _capital(connection: sqlite3.Connection, since: int = 0) -> str:
     return _beyond(connection, "capital", since)
 
 
-def head(store: Store) -> dict[str, Any]:
+def head(store: Store) -> Mapping[str, object]:
     """Length and last digest of both chains: what to keep elsewhere against cutting off."""
     found = {}
     for table in ("audits", "counts"):
