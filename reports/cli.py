@@ -5,7 +5,7 @@ its contract or failed, 130 interrupted.
 """
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
@@ -22,6 +22,50 @@ from .shell.shell import (
     verbosely,
 )
 from .tools import tools
+
+if TYPE_CHECKING:  # options that a command hands on as click made them
+
+    class _Replay(TypedDict):
+        named: tuple[str, ...]
+        workers: int
+        timeout: float
+
+    class _List(TypedDict):
+        kind: str | None
+        system: str | None
+        everything: bool
+        paths: dict[str, str | None]
+
+    class _Stated(TypedDict):
+        epsilon: float | None
+        delta: float | None
+        mu: float | None
+        rho: float | None
+        renyi: tuple[str, ...]
+        curve: str | None
+        paths: dict[str, str | None]
+
+    class _Judge(_Stated):
+        distance: int | None
+        law: str | None
+        alpha: float | None
+
+    class _Scores(_Stated):
+        distance: int
+        alpha: float
+        seed: int
+        one_run: bool
+        guesses: tuple[int, int, int] | None
+
+    class _Reproduce(TypedDict):
+        controls: bool
+        out: str | None
+        style: str
+        paths: dict[str, str | None]
+        github: bool
+        seed: int
+        trials: int
+        alpha: float
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -146,7 +190,7 @@ def _named(target: str | None, options: dict[str, Any], verb: str) -> str:
 @click.argument("target", required=False)
 @_options
 def _audit(
-    target: str | None, quiet: bool, github: bool, paths: dict[str, str | None], **options: Any
+    target: str | None, quiet: bool, github: bool, paths: dict[str, str | None], **options: object
 ) -> None:
     """Test the claims of TARGET, and get a witness against a false one.
 
@@ -172,7 +216,7 @@ def _audit(
 @click.argument("target", required=False)
 @_options
 def _fingerprint(
-    target: str | None, quiet: bool, github: bool, paths: dict[str, str | None], **options: Any
+    target: str | None, quiet: bool, github: bool, paths: dict[str, str | None], **options: object
 ) -> None:
     """Print the fingerprint of the audit these options describe. Draws nothing.
 
@@ -216,7 +260,7 @@ def _fingerprint(
 @outputs_in("json", "html", "markdown")
 @loudness("Print the bound only.")
 def _estimate(
-    target: str, unseeded: bool, quiet: bool, paths: dict[str, str | None], **options: Any
+    target: str, unseeded: bool, quiet: bool, paths: dict[str, str | None], **options: object
 ) -> None:
     """Compute a lower bound on the privacy loss of TARGET.
 
@@ -240,7 +284,11 @@ def _estimate(
 @click.option("--python", "python", metavar="PATH", help="Allow this Python to be run.")
 @loudness("Print the verdict only.")
 def _replay(
-    evidence: str, program: str | None, python: str | None, quiet: bool, **options: Any
+    evidence: str,
+    program: str | None,
+    python: str | None,
+    quiet: bool,
+    **options: Unpack["_Replay"],
 ) -> None:
     """Make the runs of recorded evidence again, and compare bit for bit.
 
@@ -272,7 +320,7 @@ def _replay(
 @click.option("--all", "everything", is_flag=True, help="Everything there is.")
 @outputs_in("json", "html", "markdown")
 @verbosely
-def _list(words: tuple[str, ...], **options: Any) -> None:
+def _list(words: tuple[str, ...], **options: Unpack["_List"]) -> None:
     """Show the catalogue: mechanisms, theorems, and broken ones of both.
 
     Alone it shows the systems and how much each of them holds; with WORDs, the entries that have
@@ -333,7 +381,7 @@ def _gate(
     paths: dict[str, str | None],
     github: bool,
     quiet: bool,
-    **given: Any,
+    **given: object,
 ) -> None:
     """Stop a change that weakens privacy: audit what the settings list.
 
@@ -364,7 +412,7 @@ def _gate(
 @options_of("epsilon delta relation databases pair")
 @click.option("--github", "services", flag_value="github", multiple=True, help="A workflow too.")
 @click.option("--gitlab", "services", flag_value="gitlab", multiple=True, help="A pipeline too.")
-def _init(target: str, services: tuple[str, ...], **given: Any) -> None:
+def _init(target: str, services: tuple[str, ...], **given: object) -> None:
     """Write settings, and a test of an unmarked function, for your mechanism.
 
     TARGET is as for audit. What you do not say is asked for in a terminal, and otherwise left
@@ -420,7 +468,7 @@ def _history(
 @option_of("alpha", default="0.001; of a law: 1e-06")
 @outputs
 @loudness("Print the verdict only.")
-def _judge(first: str, second: str | None, quiet: bool, **options: Any) -> None:
+def _judge(first: str, second: str | None, quiet: bool, **options: Unpack["_Judge"]) -> None:
     """Judge recorded outputs: of two neighbouring databases, or against a distribution.
 
     No mechanism is run. A sample is a file (.npy, .csv, .parquet, or one JSON value a line) or -
@@ -469,7 +517,7 @@ def _judge(first: str, second: str | None, quiet: bool, **options: Any) -> None:
 @options_of("alpha seed", filled=True)
 @outputs
 @loudness("Print the verdict only.")
-def _scores(files: tuple[str, ...], quiet: bool, **options: Any) -> None:
+def _scores(files: tuple[str, ...], quiet: bool, **options: Unpack["_Scores"]) -> None:
     """Compute a lower bound on the privacy loss from scores of canaries.
 
     IN has the scores of runs whose data hold the canary, OUT those of runs without it: files with
@@ -526,7 +574,10 @@ def _reproduce(
     assignments: tuple[str, ...],
     workers: int | None,
     quiet: bool,
-    **options: Any,
+    backend: str | None,
+    scheduler: str | None,
+    address: str | None,
+    **options: Unpack["_Reproduce"],
 ) -> None:
     """Set the bounds of theorems beside measurements.
 
@@ -538,8 +589,11 @@ def _reproduce(
     """
     from .reproduce import commands
 
-    options["engine"] = engine_of(options)
-    speak(quiet, commands.reproduce, names, assignments, workers=workers or -1, **options)
+    engine = engine_of({"backend": backend, "scheduler": scheduler, "address": address})
+    speak(
+        quiet, commands.reproduce, names, assignments, workers=workers or -1, engine=engine,
+        **options,
+    )  # fmt: skip
 
 
 main.add_command(tools)

@@ -4,13 +4,67 @@ Nothing heavy is imported before a command needs it. `cli` adds `tools fingerpri
 are those of an audit.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
 from .formats.table import outputs, outputs_in
 from .shell.options import WHOLE, option_of, options_of
 from .shell.shell import Words, asker, examples, loudness, speak, verbosely
+
+if TYPE_CHECKING:  # options that a command hands on as click made them
+
+    class _Plan(TypedDict):
+        epsilon: float | None
+        delta: float
+        mu: float | None
+        rho: float | None
+        notice: float | None
+        trials: int | None
+        seconds: float | None
+        call: float | None
+        alpha: float
+        event_probability: float
+        power: float
+        distance: int
+        runs: int
+        paths: dict[str, str | None]
+
+    class _Mutants(TypedDict):
+        epsilon: float | None
+        delta: float | None
+        relation: str | None
+        distance: int | None
+        databases: str | None
+        pair: tuple[str, str] | None
+        theorems: bool
+        kinds: tuple[str, ...]
+        trials: int
+        seconds: float
+        alpha: float
+        seed: int
+        timeout: float
+        least: float | None
+        paths: dict[str, str | None]
+
+    class _Sweep(TypedDict):
+        versions: str
+        target: str
+        npm: bool
+        beside: tuple[str, ...]
+        alpha: float
+        environments: str | None
+        checkpoint: str | None
+        paths: dict[str, str | None]
+
+    class _Merge(TypedDict):
+        target: str | None
+        databases: str | None
+        workers: int | None
+        timeout: float | None
+        checkpoint: str | None
+        paths: dict[str, str | None]
+        github: bool
 
 
 @click.group(
@@ -59,7 +113,7 @@ def tools() -> None:
 )
 @outputs_in("json", "html", "markdown")
 @loudness("Print the first sentence only.")
-def _plan(quiet: bool, **options: Any) -> None:
+def _plan(quiet: bool, **options: Unpack["_Plan"]) -> None:
     """Compute how many trials detect a loss, or which loss a number of trials detects.
 
     No mechanism is run. The power is exact for an event of the probability given that shows the
@@ -94,7 +148,7 @@ def _plan(quiet: bool, **options: Any) -> None:
 )
 @outputs_in("json", "html", "markdown")
 @loudness("Print the first line only.")
-def _mutants(target: str, quiet: bool, **options: Any) -> None:
+def _mutants(target: str, quiet: bool, **options: Unpack["_Mutants"]) -> None:
     """Inject small faults into TARGET and report which the audit detects.
 
     TARGET is as for audit. Constants and noise are scaled, noise reused, clips removed, factors
@@ -151,7 +205,7 @@ def _mutants(target: str, quiet: bool, **options: Any) -> None:
 @click.option("--checkpoint", metavar="FILE", help="Keep finished releases here; go on from them.")
 @outputs_in("json", "markdown")
 @verbosely
-def _sweep(package: str, asked: tuple[str, ...], **options: Any) -> None:
+def _sweep(package: str, asked: tuple[str, ...], **options: Unpack["_Sweep"]) -> None:
     """Audit each release of PACKAGE: when did a fault come and go?
 
     Each is installed in an environment of its own.
@@ -184,7 +238,7 @@ def _sweep(package: str, asked: tuple[str, ...], **options: Any) -> None:
 @outputs
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
 @loudness("Print the verdict only.")
-def _merge(shards: tuple[str, ...], quiet: bool, **options: Any) -> None:
+def _merge(shards: tuple[str, ...], quiet: bool, **options: Unpack["_Merge"]) -> None:
     """Add up the counts of shards: verdict, bound and evidence as of one process.
 
     A shard is what `dpwitness audit TARGET --shard 1/2 --json a.json` writes.

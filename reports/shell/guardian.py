@@ -27,11 +27,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from glob import escape, glob
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ..writing import terminal
 from . import computed
@@ -139,10 +139,10 @@ def watched(work: Callable[[], int], *, tell: Callable[[str], None]) -> int:
     return status
 
 
-def _work(work: Callable[[], int], page: mmap.mmap, ours: list[Any]) -> NoReturn:
+def _work(work: Callable[[], int], page: mmap.mmap, ours: Sequence[int]) -> NoReturn:
     """The child: work, say how it ended, and end as any program does."""
 
-    def stop(number: int, frame: Any) -> None:
+    def stop(number: int, frame: object) -> None:
         page[STOPPED] = number
         for one in ours:
             signal.signal(one, signal.SIG_IGN)
@@ -172,7 +172,9 @@ def _work(work: Callable[[], int], page: mmap.mmap, ours: list[Any]) -> NoReturn
     sys.exit(status)
 
 
-def _waited(child: int, page: mmap.mmap, ours: list[Any], lifeline: int | None) -> tuple[int, str]:
+def _waited(
+    child: int, page: mmap.mmap, ours: Sequence[int], lifeline: int | None
+) -> tuple[int, str]:
     """(status, sentence or "") of the child, once it has ended; it is ended with the lifeline."""
     reader, writer = os.pipe()
     for end in (reader, writer):

@@ -9,14 +9,14 @@ import click
 from ...auditors.asked import ASKED
 from .shell import meant
 
-Command = Callable[..., Any]
+Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
 
 
 class Near(click.Choice[str]):
     """One of a few words; what is almost one of them is answered with it."""
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The word; a usage error for anything else."""
         try:
             return super().convert(value, param, ctx)
@@ -31,7 +31,9 @@ class Whole(click.ParamType[int]):
     name = "integer"
     expected = "a whole number"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
         """The number; a usage error for anything else."""
         try:
             return int(value)
@@ -52,7 +54,9 @@ class Seed(Whole):
     name = "seed"
     expected = "a whole number or the word random"
 
-    def convert(self, value: Any, param: object, ctx: object) -> Any:
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
         """The number, or "random"."""
         return value if value == "random" else super().convert(value, param, ctx)
 
@@ -65,7 +69,9 @@ class Precision(click.ParamType[float | str]):
 
     name = "share"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> float | str:
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | str:
         """The number, or "none"."""
         if value == "none":
             return "none"

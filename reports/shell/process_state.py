@@ -20,6 +20,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from types import FrameType
 from typing import Any, NamedTuple
 
 PLAIN = ("builtins", "io", "os", "json", "json.decoder", "json.encoder", "math", "time", "random",
@@ -115,8 +116,12 @@ class ProcessState:
         return changed
 
 
-def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], object]]]:
-    """(what it is, how it is read, how it is set) of numbers and hooks of the interpreter."""
+Setting = tuple[str, Callable[[], Any], Callable[[Any], object]]
+"""What it is, how it is read, and how a value that was read is set; each has a type of its own."""
+
+
+def _settings() -> Iterator[Setting]:
+    """Numbers and hooks of the interpreter."""
     yield "the recursion limit", sys.getrecursionlimit, sys.setrecursionlimit
     yield "the switch interval of threads", sys.getswitchinterval, sys.setswitchinterval
     yield "the most digits of a number", sys.get_int_max_str_digits, sys.set_int_max_str_digits
@@ -157,7 +162,7 @@ def _collector() -> tuple[bool, tuple[int, int, int]]:
     return gc.isenabled(), gc.get_threshold()
 
 
-def _collect(state: Any) -> None:
+def _collect(state: tuple[bool, tuple[int, int, int]]) -> None:
     enabled, threshold = state
     gc.set_threshold(*threshold)
     (gc.enable if enabled else gc.disable)()
@@ -168,7 +173,7 @@ def _localise(name: str) -> None:
         locale.setlocale(locale.LC_ALL, name)
 
 
-def _decimals() -> tuple[Callable[[], Any], Callable[[Any], object]]:
+def _decimals() -> tuple[Callable[[], str], Callable[[str], object]]:
     decimal = sys.modules["decimal"]
     held = decimal.getcontext().copy()
     return lambda: repr(decimal.getcontext()), lambda text: decimal.setcontext(held)
@@ -180,7 +185,7 @@ def _umask() -> int:
     return mask
 
 
-def _handle(number: int, handler: Any) -> None:
+def _handle(number: int, handler: Callable[[int, FrameType | None], object] | int | None) -> None:
     if handler is not None:  # what was set outside Python cannot be set from here
         signal.signal(number, handler)
 

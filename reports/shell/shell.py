@@ -402,15 +402,16 @@ def console(output: Output, quiet: bool = False, silent: bool = False) -> Iterat
             width=width,
             sized=_sized(),
             quiet=quiet,
-            verbose=_asked().get("verbose", False),
+            verbose=_asked()[0],
             begun=time.monotonic() if begun is None else begun,
         )
 
 
-def _asked() -> Mapping[str, Any]:
-    """The options of the program, which --verbose of a command joins."""
+def _asked() -> tuple[bool, str | None]:
+    """--verbose of the program, which that of a command joins, and --log."""
     context = click.get_current_context(silent=True)
-    return context.find_root().params if context is not None else {}
+    params = context.find_root().params if context is not None else {}
+    return params.get("verbose", False), params.get("log")
 
 
 def _verbose(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -439,10 +440,8 @@ class _Journal:
     """What is being done, as the options --verbose and --log of the program ask for it."""
 
     def __init__(self, progress: ProgressLine) -> None:
-        asked = _asked()
         self._progress = progress
-        self._verbose = bool(asked.get("verbose"))
-        self._path: str | None = asked.get("log")
+        self._verbose, self._path = _asked()
         self._stage = ""
         self._begun = time.monotonic()
         self.keep(shlex.join(["dpwitness", *sys.argv[1:]]))
