@@ -66,11 +66,15 @@ LEAKS = {
     "types": "It leaks through the Python types of its outputs: return one type, as float(x) does",
 }
 
+Request = dict[str, Any]
+"""Options of an audit, as keywords: each was given the type that `ASKED` declares when it was
+typed, or read from a file and checked."""
+
 
 def audit(
     console: Console,
     target: str,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     *,
     paths: Mapping[str, str | None],
     github: bool = False,
@@ -82,7 +86,7 @@ def audit(
     JSON texts. `paths` are the files to write, by format. `book` has the blocks that were counted
     before, where there are any.
     """
-    given = {key: value for key, value in options.items() if value not in (None, ())}
+    given: Request = {key: value for key, value in options.items() if value not in (None, ())}
     checkpoint, shard = given.pop("checkpoint", None), given.pop("shard", None)
     if "notice" in given and (shard is not None or checkpoint or book):
         raise InvalidArgument(
@@ -169,7 +173,7 @@ def audit(
 
 
 def shared_out(
-    found: targets.Target, engine: dict[str, Any]
+    found: targets.Target, engine: Request
 ) -> tuple[tuple[str, ...], tuple[Subject, ...]]:
     """Who looks, and the claims beside privacy; `engine` is left with the share of one of them.
 
@@ -193,7 +197,7 @@ def shared_out(
     return attackers, others
 
 
-def asked(target: str, given: Mapping[str, Any]) -> tuple[targets.Target, dict[str, Any]]:
+def asked(target: str, given: Request) -> tuple[targets.Target, Request]:
     """What the target names, and what was typed as `audit_claims` takes it."""
     found = targets.find_target(target, given.get("timeout", 10.0))
     require_one(given.get("pair"), given.get("databases"))
@@ -240,7 +244,7 @@ def database_of(text: str, which: str) -> object:
         raise InvalidArgument(f"{error}{hint}") from None
 
 
-def _command(target: str, given: Mapping[str, Any]) -> str:
+def _command(target: str, given: Request) -> str:
     words = ["dpwitness", "audit", *targets.words_of(target)]
     for key, value in given.items():
         if key == "attackers":
@@ -427,7 +431,7 @@ def demo(console: Console) -> int:
     return 0 if expected else FAILED
 
 
-def tell_times(console: Console, found: targets.Target, engine: Mapping[str, Any]) -> int:
+def tell_times(console: Console, found: targets.Target, engine: Request) -> int:
     """Time the mechanism on the one pair given and tell each claim's verdict; the exit status."""
     from ...auditors.recorded.clock import judge_times
 

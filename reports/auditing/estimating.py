@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from math import isfinite
-from typing import Any
 
 from ...auditors.privacy.estimate import EpsilonEstimate, estimate
 from ...auditors.privacy.request import require_one
@@ -15,14 +14,14 @@ from ..sharding.options import engine_of
 from ..shell.console import Console
 from ..targets import targets
 from ..writing.terminal import printable
-from .commands import database_of
+from .commands import Request, database_of
 
 POINTS, WIDTH = 6, 80
 """Points of the curve that are told, of which the evidence has all; columns of a file."""
 
 
 def run(
-    console: Console, target: str, options: Mapping[str, Any], *, paths: Mapping[str, str | None]
+    console: Console, target: str, options: Mapping[str, object], *, paths: Mapping[str, str | None]
 ) -> int:
     """Bound what the target loses, write evidence and page if asked, tell it; the exit status.
 
@@ -30,7 +29,7 @@ def run(
     texts.
     """
     table.require_places(paths)
-    engine = {key: value for key, value in options.items() if value is not None}
+    engine: Request = {key: value for key, value in options.items() if value is not None}
     where = engine_of(engine)
     found = targets.find_target(target, engine.get("timeout", 10.0))
     require_one(engine.get("pair"), engine.get("databases"))
@@ -67,7 +66,7 @@ def run(
     return tell(console, paths, told, text)
 
 
-def document(made: EpsilonEstimate, replay: str) -> dict[str, Any]:
+def document(made: EpsilonEstimate, replay: str) -> dict[str, object]:
     """The evidence of the bound with the curve beside it."""
     return {**evidence.document([made.result], replay=replay), "estimate": to_json(made)}
 

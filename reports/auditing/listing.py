@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import groupby
-from typing import Any
+from typing import TypeVar
 
 from ...auditors.errors import InvalidArgument
 from ...mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTROLS, PARTS, THEOREMS
@@ -50,6 +50,8 @@ EVERYTHING = Selected(
     statements=BROKEN_STATEMENTS,
 )  # fmt: skip
 
+T = TypeVar("T")
+
 
 def select(
     words: Sequence[str] = (), *, kind: str | None = None, system: str | None = None
@@ -65,15 +67,15 @@ def select(
     wanted = [_folded(word) for word in words]
 
     def chosen(
-        of_kind: str, entries: Iterable[Any], systems: Mapping[str, str], tell: Callable[[Any], Any]
-    ) -> list[Any]:
+        of_kind: str, entries: Iterable[T], systems: Mapping[str, str], tell: Callable[[T], object]
+    ) -> list[T]:
         if kind not in (None, of_kind) and (kind, of_kind) != ("erratum", "theorem"):
             return []
         return [
             entry
             for (name, its), entry in zip(systems.items(), entries, strict=True)
             if system in (None, its)
-            and (kind != "erratum" or not entry.holds)
+            and (kind != "erratum" or (isinstance(entry, Theorem) and not entry.holds))
             and all(
                 fnmatchcase(_folded(name), word)
                 if re.search(r"[*?[]", word)
@@ -156,7 +158,7 @@ def overview(width: int = 80) -> str:
     return "\n".join(map(printable, lines))
 
 
-def as_data(selected: Selected = EVERYTHING) -> dict[str, Any]:
+def as_data(selected: Selected = EVERYTHING) -> dict[str, object]:
     """The catalogue as plain JSON data, in its own order. Keys are added, never changed.
 
     "schema": SCHEMA.
@@ -177,7 +179,7 @@ def as_data(selected: Selected = EVERYTHING) -> dict[str, Any]:
     }
 
 
-def _mechanism(mechanism: Mechanism) -> dict[str, Any]:
+def _mechanism(mechanism: Mechanism) -> dict[str, object]:
     return {
         "name": mechanism.name,
         "identifier": mechanism.identifier,
@@ -186,7 +188,7 @@ def _mechanism(mechanism: Mechanism) -> dict[str, Any]:
     }
 
 
-def _control(control: NegativeControl) -> dict[str, Any]:
+def _control(control: NegativeControl) -> dict[str, object]:
     return {
         **_mechanism(control.mechanism),
         "identifier": control.identifier,
@@ -196,7 +198,7 @@ def _control(control: NegativeControl) -> dict[str, Any]:
     }
 
 
-def _theorem(theorem: Theorem) -> dict[str, Any]:
+def _theorem(theorem: Theorem) -> dict[str, object]:
     subject = theorem.at()
     return {
         "identifier": theorem.identifier,

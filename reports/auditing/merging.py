@@ -23,6 +23,8 @@ from ..writing.terminal import printable
 from .commands import asked, audit, shared_out
 
 Ask = Callable[[str], bool]
+Head = Mapping[str, Any]
+"""What the file of a shard says, checked when it was read, without its counts."""
 
 
 def identify(console: Console, target: str, options: Mapping[str, object]) -> int:
@@ -104,7 +106,7 @@ def merge(
     return audit(console, text, wanted, paths=paths, github=github, book=book)
 
 
-def _collect(console: Console, collected: Collected, paths: Sequence[str]) -> dict[str, Any]:
+def _collect(console: Console, collected: Collected, paths: Sequence[str]) -> Head:
     """Enter all files; the first one of the audit that most are of, without its counts."""
     heads = [_head(path) for path in paths]
     (common, _), *_ = Counter(_audit_of(head) for head in heads).most_common(1)
@@ -132,24 +134,24 @@ def _collect(console: Console, collected: Collected, paths: Sequence[str]) -> di
     return reference
 
 
-def _head(path: str) -> dict[str, object]:
+def _head(path: str) -> Head:
     """A shard's file without its counts, so that thousands fit in memory."""
     data = documents.read(path)
     return {**data, "claims": [{"rows": bool(claim.get("rows"))} for claim in data["claims"]]}
 
 
-def _audit_of(head: Mapping[str, Any]) -> tuple[str, str]:
+def _audit_of(head: Head) -> tuple[str, str]:
     """What all shards of one audit share."""
     return head["identity"], json.dumps(_options(head), sort_keys=True)
 
 
-def _options(head: Mapping[str, Any]) -> dict[str, object]:
+def _options(head: Head) -> dict[str, object]:
     """The options of a shard; where the file of the databases lies is each machine's own."""
     options = dict(head["options"])
     return {**options, "databases": "given"} if "databases" in options else options
 
 
-def _foreign(head: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
+def _foreign(head: Head, reference: Head) -> str:
     own = Identity(tuple(reference["content"]))
     if head["identity"] != own.digest:
         return printable(own.differences(head["content"])).replace("this audit has", "most have")

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from math import isclose
 from os import PathLike, fspath
-from typing import Any
 
 from ...auditors.arguments import checked
 from ...auditors.claims.check import check_within, claims_beside
@@ -51,8 +50,8 @@ class ClaimReplay:
 
 @checked
 def replay(
-    recorded: str | PathLike[str] | Mapping[str, Any] | AuditResult,
-    mechanism: Mechanism | NegativeControl | Callable[..., Any] | None = None,
+    recorded: str | PathLike[str] | Mapping[str, object] | AuditResult,
+    mechanism: Mechanism | NegativeControl | Callable[..., object] | None = None,
     *,
     workers: int = 1,
     timeout: float = 10.0,
@@ -112,7 +111,7 @@ def replay(
 
 
 def _claims_of_given(
-    mechanism: Any,
+    mechanism: object,
     claims: Sequence[ClaimCheckRecord],
     told: object,
     *,
@@ -123,7 +122,8 @@ def _claims_of_given(
     beside = claims_beside(mechanism) if isinstance(mechanism, Mechanism) else ()
     if not (claims or beside):
         return
-    if not (claims and beside and whole and mechanism.seeded) or are_long(claims):
+    comparable = claims and beside and whole and not are_long(claims)
+    if not (comparable and isinstance(mechanism, Mechanism) and mechanism.seeded):
         warn("the claims beside privacy are not compared")
         return
     found = Target(text="", name=mechanism.name, mechanism=mechanism)
@@ -421,7 +421,7 @@ def claims_again(
         )
 
 
-def without(data: Mapping[str, object], fields: Set[str]) -> dict[str, Any]:
+def without(data: Mapping[str, object], fields: Set[str]) -> dict[str, object]:
     """The data with nothing in these fields; whether they are there still shows."""
     return {key: None if key in fields else value for key, value in data.items()}
 

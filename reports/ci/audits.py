@@ -130,7 +130,9 @@ class DpAudit:
         self.calls = 0
         self.directory = item.config.rootpath / run.settings.directory
 
-    def __call__(self, mechanism: Any, **options: object) -> AuditResult | tuple[AuditResult, ...]:
+    def __call__(
+        self, mechanism: object, **options: object
+    ) -> AuditResult | tuple[AuditResult, ...]:
         """Audit the claims of `mechanism`; the result, or all of them when it has several.
 
         `mechanism` and `databases` may also be texts that name them, as for `dpwitness audit`,
@@ -145,7 +147,9 @@ class DpAudit:
         except DpWitnessError as error:
             raise error.with_traceback(None) from _of_mechanism(error)
 
-    def _found(self, mechanism: Any, options: dict[str, Any]) -> tuple[object, dict[str, object]]:
+    def _found(
+        self, mechanism: object, options: dict[str, object]
+    ) -> tuple[object, dict[str, object]]:
         """What the texts name; InvalidArgument if something is still to be said."""
         if undecided := sorted(key for key, value in options.items() if value is ...):
             raise InvalidArgument(
@@ -153,9 +157,9 @@ class DpAudit:
                 "of ..."
             )
         root = self.item.config.rootpath
-        if isinstance(options.get("databases"), str):
-            databases = targets.find_databases(_from(root, options["databases"]))
-            options = {**options, "databases": databases}
+        named = options.get("databases")
+        if isinstance(named, str):
+            options = {**options, "databases": targets.find_databases(_from(root, named))}
         if isinstance(mechanism, str):
             found = targets.find_target(_from(root, mechanism))
             options = {"target": mechanism, "name": found.name, **options}
@@ -163,7 +167,7 @@ class DpAudit:
         return mechanism, options
 
     def _audited(
-        self, mechanism: Any, options: dict[str, Any]
+        self, mechanism: object, options: dict[str, Any]
     ) -> AuditResult | tuple[AuditResult, ...]:
         __tracebackhide__ = True
         number = self._begin(options)
@@ -189,7 +193,7 @@ class DpAudit:
         self._tell(results, name, number, again)
         for result in results:
             if result.refuted:
-                message = self._message(result, name, options)
+                message = self._message(result, name, options["target"])
                 raise PrivacyViolation(message, wording.short(result))
         self._weigh(results)
         return results[0] if len(results) == 1 else results
@@ -212,7 +216,7 @@ class DpAudit:
         self, mechanism: object, name: str, options: Mapping[str, object]
     ) -> dict[str, Any]:
         settings = self.run.settings
-        budget: dict[str, Any] = {"trials": settings.trials}
+        budget: dict[str, object] = {"trials": settings.trials}
         if settings.notice is not None:
             budget = {"notice": settings.notice}
         if settings.seconds is not None:
@@ -301,9 +305,9 @@ class DpAudit:
         shown = path.relative_to(root) if path.is_relative_to(root) else path
         return targets.replay_command(str(shown), target)
 
-    def _message(self, result: AuditResult, name: str, options: Mapping[str, Any]) -> str:
+    def _message(self, result: AuditResult, name: str, target: str) -> str:
         path, rerun = witnesses.place(self.directory, name), self._rerun()
-        replay = self._replay(path, options["target"]) if options["target"] else rerun
+        replay = self._replay(path, target) if target else rerun
         kept = "Saved: the next run tests this pair first, and drops it once the code is fixed."
         return "\n".join(
             [

@@ -9,7 +9,7 @@ xunit2, its default form, allows none. There they stand on the suite, each under
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Protocol
 
 import pytest
 
@@ -45,7 +45,7 @@ class Collector:
             self.run.raised.append(report.nodeid)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
+    def pytest_testnodedown(self, node: object) -> None:
         """Take over the weights that a worker collected."""
         told = getattr(node, "workeroutput", None) or {}
         self.run.weights.update(told.get("dpwitness_weights", {}))
@@ -58,7 +58,11 @@ class Collector:
             _put_in_suite(writer, self.run.records)
 
 
-def _strict_junit(config: pytest.Config) -> object:
+class _Suite(Protocol):
+    def add_global_property(self, name: str, value: str) -> None: ...
+
+
+def _strict_junit(config: pytest.Config) -> _Suite | None:
     """What writes the JUnit file in the form of xunit2; None if nothing does."""
     if config.getini("junit_family") != "xunit2":
         return None
@@ -66,7 +70,7 @@ def _strict_junit(config: pytest.Config) -> object:
     return next((one for one in plugins if hasattr(one, "add_global_property")), None)
 
 
-def _put_in_suite(writer: Any, records: Mapping[tuple[str, int], Line]) -> None:
+def _put_in_suite(writer: _Suite, records: Mapping[tuple[str, int], Line]) -> None:
     """One property for each audit, its name ending in the test's and its number there."""
     for (test, number), record in sorted(records.items(), key=lambda one: one[0]):
         writer.add_global_property(f"{PROPERTY} {test} {number}", json.dumps(record))

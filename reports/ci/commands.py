@@ -13,7 +13,7 @@ from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.request import claims, require_one, subject
 from ...mechanisms.model import Mechanism, Relation
 from ..adapters.marked import marked_in
-from ..auditing.commands import database_of
+from ..auditing.commands import Request, database_of
 from ..auditing.delivering import annotate, judged, judged_beside
 from ..faces import as_text
 from ..faces.claim_faces import claims_part
@@ -418,7 +418,7 @@ QUESTIONS = {
 
 
 def _promise(
-    target: str, found: targets.Target, given: dict[str, Any], ask: Callable[[str], str] | None
+    target: str, found: targets.Target, given: Request, ask: Callable[[str], str] | None
 ) -> Promise:
     """What was given or answered, checked as an audit would check it."""
     mechanism = found.mechanism

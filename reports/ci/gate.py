@@ -110,13 +110,17 @@ ORDER = ("refuted", "failed", "inconclusive", "not_refuted", "proved")
 """The verdicts, what needs somebody's eyes first."""
 
 
+Options = Mapping[str, Any]
+"""What a table of the settings says; `FLAGS` has the type that each key is checked to have."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One target with its claim and budget; `options` are those of `dpwitness audit`."""
 
     target: str
     weight: float = 1.0
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -154,7 +158,7 @@ def read_entries(root: Path) -> tuple[Entry, ...]:
     return entries
 
 
-def _entry(data: Mapping[str, Any], index: int, name: str) -> Entry:
+def _entry(data: Options, index: int, name: str) -> Entry:
     place = f"entry {index} of gate in {name}"
     target = data.get("target")
     if not isinstance(target, str) or not target:
@@ -331,7 +335,7 @@ def _words(
     settings: Settings,
     alpha: float,
     seed: int,
-    options: Mapping[str, Any],
+    options: Options,
     precision: float | str,
 ) -> list[str]:
     chosen = dict(options)

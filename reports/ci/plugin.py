@@ -18,7 +18,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import pytest
 
@@ -151,7 +151,7 @@ def _seed(text: str | None) -> int | str | None:
         raise SettingsError(f'--dp-seed takes a whole number or "random", got {text!r}') from None
 
 
-def _trials(given: Any, name: str) -> int | None:
+def _trials(given: str | SupportsFloat | None, name: str) -> int | None:
     """A whole number, which may be written 1e6; None from None."""
     if given is None:
         return None
@@ -209,7 +209,9 @@ def pytest_configure_node(node: Any) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
+def pytest_cmdline_main(
+    config: pytest.Config,
+) -> Generator[None, int | None, int | None]:
     """Say how the session ended, to the process that waits for this one."""
     status = yield
     if WATCH in config.stash:
@@ -239,7 +241,7 @@ def _runs_here(config: pytest.Config) -> bool:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Name the test that runs, for the process that waits."""
     watch = item.config.stash[WATCH]
     watch.runs(item.nodeid)
@@ -273,9 +275,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     marks = {}
     for item in audits:
         mark = item.get_closest_marker("dp")
-        options = _mark_options(item, mark)
-        marks[item.nodeid] = options
-        run.weights[item.nodeid] = options["weight"]
+        weight, number, budget = _mark_options(item, mark)
+        run.weights[item.nodeid], marks[item.nodeid] = weight, (number, budget)
     if not audits:
         return
     if config.option.dp_lock and not hasattr(config, "workerinput"):
@@ -286,11 +287,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in audits:
         if item.nodeid not in allotted:
             continue  # what has no share is told when it asks for an audit
-        options = marks[item.nodeid]
-        item.stash[SHARE] = Share(allotted[item.nodeid], options["audits"], options["budget"])
+        item.stash[SHARE] = Share(allotted[item.nodeid], *marks[item.nodeid])
 
 
-def _mark_options(item: pytest.Item, mark: pytest.Mark | None) -> dict[str, Any]:
+def _mark_options(
+    item: pytest.Item, mark: pytest.Mark | None
+) -> tuple[float, int, dict[str, object]]:
+    """Weight, number of audits and budget that the mark asks for."""
     given = dict(mark.kwargs) if mark else {}
     weight, audits = given.pop("weight", 1), given.pop("audits", 1)
     budget = {name: given.pop(name, None) for name in ("trials", "seconds")}
@@ -306,8 +309,7 @@ def _mark_options(item: pytest.Item, mark: pytest.Mark | None) -> dict[str, Any]
         budget["seconds"] = _seconds(budget["seconds"])
     except SettingsError as error:
         raise pytest.UsageError(f"dpwitness: marker dp of {item.nodeid}: {error}") from None
-    return {"weight": float(weight), "audits": audits,
-            "budget": {name: one for name, one in budget.items() if one is not None}}  # fmt: skip
+    return float(weight), audits, {name: one for name, one in budget.items() if one is not None}
 
 
 @pytest.fixture
@@ -334,7 +336,7 @@ def dp_audit(request: pytest.FixtureRequest) -> "Generator[DpAudit, None, None]"
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[Any]
+    item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, Any]:
     """Send what the history keeps to the controller, beside the report and not in the JUnit.
 

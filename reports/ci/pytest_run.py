@@ -185,7 +185,7 @@ class Share:
 
     alpha: float
     audits: int
-    budget: dict[str, Any]
+    budget: Mapping[str, object]
 
 
 Records = Mapping[tuple[str, int], Line]
