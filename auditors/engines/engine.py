@@ -360,7 +360,7 @@ def _through_ray(
     """
     module = loaded("ray", "ray")
     remote = module.remote(max_retries=0, num_cpus=1)(_called)
-    running: list[Any] = []
+    running: list[object] = []
     quiet = 0.0
 
     def send() -> None:
@@ -506,7 +506,7 @@ def _require_same_versions(client: Any) -> None:
 def ray(address: str | None, workers: int) -> Iterator[None]:
     """Hold a connection to the ray cluster at the address, or to one started here."""
     module = loaded("ray", "ray")
-    options: dict[str, Any] = {"address": address} if address else {"num_cpus": workers}
+    options: dict[str, object] = {"address": address} if address else {"num_cpus": workers}
     try:
         module.init(
             **options,

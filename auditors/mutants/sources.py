@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
 
 from ...mechanisms.model import Mechanism
 
@@ -89,7 +88,7 @@ def _recipe(mechanism: object, folder: str) -> Recipe | None:
     return None
 
 
-def plain(run: object) -> Any:
+def plain(run: object) -> object:
     """The function behind partials, bound methods, decorators and callable objects."""
     while True:
         if isinstance(run, partial):

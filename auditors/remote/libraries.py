@@ -34,7 +34,7 @@ ORDERS = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0)
 class Opened(NamedTuple):
     """An object as a mechanism: `said` has `reference`, and may have `claims` and `opendp`."""
 
-    run: Callable[..., Any]
+    run: Callable[..., object]
     seeded: bool
     said: dict[str, Any]
 
@@ -92,7 +92,7 @@ def of_model(model: object, name: str, released: Sequence[str]) -> Opened:
             f"{name} is a {kind_of(model)}: say which of its fitted attributes are released, as in "
             "--release coef_,intercept_"
         )
-    said: dict[str, Any] = {"reference": kind_of(model)}
+    said: dict[str, object] = {"reference": kind_of(model)}
     epsilon = getattr(model, "epsilon", None)
     if "diffprivlib" in {kind.__module__.partition(".")[0] for kind in type(model).__mro__}:
         said["claims"] = [claim(DECLARED, f"diffprivlib, {kind_of(model)}.epsilon", epsilon)]
@@ -107,7 +107,7 @@ def labelled(model: Any) -> bool:
 
 def fitted(
     model: Any, released: Sequence[str], labels: bool, database: object, rng: Any
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The attributes of a fresh copy, seeded from `rng` wherever it takes a `random_state`."""
     import numpy
 
@@ -127,7 +127,7 @@ def fitted(
     return {name: attribute(fresh, name) for name in released}
 
 
-def attribute(model: Any, name: str) -> object:
+def attribute(model: object, name: str) -> object:
     """A fitted attribute by its name, or by the end of it: `centers` for `cluster_centers_`."""
     if not hasattr(model, name):
         learnt = [one for one in vars(model) if one.endswith("_") and not one.startswith("_")]
@@ -151,7 +151,7 @@ def of_measurement(measurement: Any, name: str, d_in: object = 1) -> Opened:
     """
     metric = str(measurement.input_metric).partition("(")[0]
     loss, measure = mapped(measurement, d_in), str(measurement.output_measure)
-    told: dict[str, Any] = {"relation": RELATIONS.get(metric, DECLARED)}
+    told: dict[str, object] = {"relation": RELATIONS.get(metric, DECLARED)}
     told["reference"] = f"the measurement's own map({d_in}), {metric}"
     if measure.startswith(MEASURES):
         epsilon, delta = loss if isinstance(loss, tuple) else (loss, 0.0)

@@ -83,12 +83,12 @@ class RemoteRun:
             )
         self.block = min(block, BLOCK)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return RemoteRun, (self.words, self.limit)
 
     def __call__(
         self, database: Database, rng: np.random.Generator, *, size: int | None = None
-    ) -> Any:
+    ) -> object:
         """`size` outputs, or one, on a seed taken from `rng`."""
         wanted = 1 if size is None else int(size)
         data = to_json(database)
@@ -124,7 +124,7 @@ class RemoteRun:
             raise
         return greeting
 
-    def _request(self, seed: int, size: int, data: object) -> Any:
+    def _request(self, seed: int, size: int, data: object) -> object:
         if self._owner != os.getpid():
             # A copy of the process that started the child: two must not speak into one pipe.
             _INHERITED.append(self._child.copy())
@@ -152,7 +152,7 @@ class RemoteRun:
                 return list(found)
         return found
 
-    def _header(self, child: Program) -> dict[str, Any]:
+    def _header(self, child: Program) -> dict[str, object]:
         header = child.receive()
         if header.get("id") != self._requests:
             raise ContractError(
@@ -161,12 +161,12 @@ class RemoteRun:
             )
         return header
 
-    def _lines(self, child: Program, lines: object, size: int) -> list[Any]:
+    def _lines(self, child: Program, lines: object, size: int) -> list[object]:
         if lines != size or isinstance(lines, bool):
             raise self._wrong_size(f"{lines!r:.40} lines", size)
         return self._values(child, size)
 
-    def _values(self, child: Program, count: int) -> list[Any]:
+    def _values(self, child: Program, count: int) -> list[object]:
         try:
             return [from_json(child.value(), ABOVE) for _ in range(count)]
         except EvidenceFormatError as error:

@@ -100,7 +100,7 @@ class Program:
         self._greeted = True
         return found
 
-    def value(self) -> Any:
+    def value(self) -> object:
         """The next line as any JSON value."""
         line = self._line()
         try:

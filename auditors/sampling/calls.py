@@ -58,7 +58,7 @@ SIDES = ("D", "D'")
 WHOLE = -1
 """Asks for the outputs themselves."""
 Single = Callable[[Database, Stream, int], Output]
-Ask = Callable[[Outputs, int], Any]
+Ask = Callable[[Outputs, int], object]
 """What is asked of a block's outputs where they are, with a number that belongs to the block."""
 NARROW = 16
 """Numbers and labels of an output up to which thousands of them take no room to speak of."""
@@ -517,6 +517,6 @@ def _plain(made: list[Output]) -> list[object] | None:
     return found if isinstance(found, list) else None
 
 
-def answered(ask: Ask | None, outputs: Outputs, part: int) -> Any:
+def answered(ask: Ask | None, outputs: Outputs, part: int) -> object:
     """The outputs where `part` is WHOLE, else what is asked of them."""
     return outputs if ask is None or part == WHOLE else ask(outputs, part)

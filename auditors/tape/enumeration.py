@@ -361,7 +361,7 @@ class Enumerated(np.random.Generator):
         return self._each(one, size, low, high)
 
     def integers(
-        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64,
+        self, low: object, high: object = None, size: object = None, dtype: object = np.int64,
         endpoint: bool = False,
     ) -> Any:  # fmt: skip
         """Whole numbers of a range."""
@@ -557,7 +557,9 @@ class _Global:
     def _refusing(self, name: str) -> Callable[..., NoReturn]:
         return lambda *_, **__: self._now.tape.refuse(f"{name} is no finite draw")
 
-    def _randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
+    def _randint(
+        self, low: object, high: object = None, size: object = None, dtype: object = int
+    ) -> object:
         return self._now.integers(low, high, size=size, dtype=dtype)
 
     def _randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:

@@ -280,7 +280,7 @@ def _bare(value: Any) -> Any:
     return int(int.__int__(value)) if isinstance(value, int) else float.__float__(value)
 
 
-def operated(uf: np.ufunc, given: Sequence[Any]) -> object:
+def operated(uf: np.ufunc, given: Sequence[object]) -> object:
     """A ufunc of one or two arguments, of which one or both are followed."""
     traces = [trace_of(one) for one in given]
     alive = [k for k, one in enumerate(traces)

@@ -241,7 +241,7 @@ class _Rebound:
         """What stands under the name of a function or a class in the new module."""
         if "<" in value.__qualname__:
             return None
-        found: Any = importlib.import_module(value.__module__)
+        found: object = importlib.import_module(value.__module__)
         for part in value.__qualname__.split("."):
             found = getattr(found, part, None)
         return found if type(found) is type(value) else None

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 from math import ceil, log
-from typing import Any
 
 import numpy as np
 
@@ -50,7 +49,7 @@ def too_few_rounds(*, queries: int, advantage: float) -> int:
 
 
 def _about_runs(
-    number: int, statement: str, defect: str, margin: Callable[..., float], **variant: Any
+    number: int, statement: str, defect: str, margin: Callable[..., float], **variant: object
 ) -> BrokenStatement:
     identifier = f"MUT-BQ-{number}"
     claim = InvariantClaim(

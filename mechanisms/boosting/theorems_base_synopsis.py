@@ -242,7 +242,7 @@ def _boosted(records: int, epsilon: float, beta: float) -> ThresholdClaim:
     scale = base_scale(samples=needed, sensitivity=1 / records, epsilon=epsilon)
     slack = 2 * scale * log(2 * rounds * needed / beta)
     accuracy = coverage(bins=bins, records=small) + slack
-    privacy: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
+    privacy: dict[str, float] = {"epsilon": 1.0, "delta": 1e-6}
 
     def instance(samples: int) -> tuple[Callable[..., Output], Database]:
         made = boosting_mechanism(

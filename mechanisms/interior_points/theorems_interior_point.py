@@ -83,7 +83,7 @@ def _threshold(*, epsilon: float, grid: int, beta: float) -> ThresholdClaim:
     )
 
 
-def _failure(build: Callable[..., Mechanism], **parameters: Any) -> Subject:
+def _failure(build: Callable[..., Mechanism], **parameters: float) -> Subject:
     """What the mechanism claims to find, on its hard databases of so many points."""
     made = build(**parameters)
     return Subject(claim=made.claims[1], mechanism=made)

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -61,7 +60,7 @@ NAIVE_OF_VOTERS = as_if_monotone(
 )
 
 
-def reweighed(mechanism: Mechanism, **weights: Any) -> Mechanism:
+def reweighed(mechanism: Mechanism, **weights: object) -> Mechanism:
     """The mechanism and its law with some keywords of `exponential` changed."""
     assert isinstance(mechanism.law, partial)
     run, law = partial(mechanism.run, **weights), partial(mechanism.law, **weights)

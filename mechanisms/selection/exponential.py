@@ -192,7 +192,7 @@ class Selection:
         )
 
 
-def by_counts(bins: int, *, relation: Relation = Relation.ADD_REMOVE, **domain: Any) -> Selection:
+def by_counts(bins: int, *, relation: Relation = Relation.ADD_REMOVE, **domain: int) -> Selection:
     """Bins of a histogram, each as good as its count; `domain` are fields of the `Histogram`."""
     return Selection(
         score=counts,

@@ -237,7 +237,7 @@ def _numbers(bins: tuple[int, ...], answer_epsilon: float, **bits: Any) -> Mecha
     )
 
 
-def _numbers_lose(positives: int, **parameters: Any) -> Subject:
+def _numbers_lose(positives: int, **parameters: float) -> Subject:
     """Queries that rise with a record stay below, those that fall are above, with far answers."""
     made = _numbers((1,) * MISSED + (0,) * positives, positives=positives, **parameters)
     claim = made.claims[0]
@@ -307,7 +307,7 @@ def _quiet(scale: float) -> IdentityClaim:
     return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-9)
 
 
-def _answers(**parameters: Any) -> Subject:
+def _answers(**parameters: float) -> Subject:
     """One count, asked for again and again: a record moves all answers the same way."""
     made = _numbers((0, 0, 0), **parameters)
     return Subject(claim=made.claims[2], mechanism=made)
