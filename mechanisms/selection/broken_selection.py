@@ -1,4 +1,4 @@
-"""Selections that lose more than they claim, or choose worse: wrong weights, wrong noise."""
+"""Exponential mechanisms that lose more than they claim, or choose worse: wrong weights."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +11,6 @@ from ..model import (
     Array,
     Choices,
     Database,
-    EqualityClaim,
     Mechanism,
     NegativeControl,
     PrivacyClaim,
@@ -29,7 +28,6 @@ from .exponential import (
     exponential_mechanism,
     scaled_scores,
 )
-from .report_noisy_max import one_sided_noisy_arg_max_mechanism, report_noisy_max_mechanism
 
 # Half the true sensitivity cancels the factor 2 in the weights.
 NAIVE = NegativeControl(
@@ -186,32 +184,4 @@ OVERFLOW = NegativeControl(
         law=None,
     ),
     defect="the greatest score is not subtracted first: the sum of the weights overflows",
-)
-HALF_THE_NOISE = "half the noise, although a voter lowers some scores and raises others"
-REPORT_AS_IF_MONOTONE = as_if_monotone(
-    report_noisy_max_mechanism, "report-noisy-max-as-if-monotone", "MUT-EM-4", HALF_THE_NOISE
-)
-ONE_SIDED_AS_IF_MONOTONE = as_if_monotone(
-    one_sided_noisy_arg_max_mechanism,
-    "one-sided-noisy-arg-max-as-if-monotone",
-    "",
-    HALF_THE_NOISE,
-)
-_claimed = EqualityClaim(
-    other=partial(exponential, **by_counts(2).given(1.0)),
-    databases=([0, 2],),
-    identifier="MUT-EM-5",
-    statement="one-sided noisy arg-max selects as the exponential mechanism does",
-    reference="Dwork and Roth (2014), Theorem 3.13",
-)
-_one_sided = one_sided_noisy_arg_max_mechanism(
-    by_counts(2, max_count=20),
-    epsilon=1.0,
-    name="one-sided-noise-sold-as-gumbel",
-    identifier="MUT-EM-5",
-)
-NOISE_OF_THE_WRONG_KIND = NegativeControl(
-    mechanism=replace(_one_sided, claims=(*_one_sided.claims, _claimed)),
-    claim=-1,
-    defect="exponential noise where Gumbel noise belongs: .184 instead of .269 for the worse of 2",
 )

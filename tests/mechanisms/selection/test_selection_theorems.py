@@ -16,7 +16,8 @@ from dpwitness.mechanisms.model import (
     UtilityClaim,
 )
 from dpwitness.mechanisms.selection import theorems_selection as statements
-from dpwitness.mechanisms.selection.broken_selection import NOISE_OF_THE_WRONG_KIND, WORST_CANDIDATE
+from dpwitness.mechanisms.selection.broken_noisy_max import NOISE_OF_THE_WRONG_KIND
+from dpwitness.mechanisms.selection.broken_selection import WORST_CANDIDATE
 
 THEOREMS = {theorem.identifier: theorem for theorem in statements.THEOREMS}
 
