@@ -93,7 +93,7 @@ def partition_from_json(data: object) -> Partition:
     raise EvidenceFormatError("a partition of outputs is by bins, by a score with cuts or an event")
 
 
-def read_items(data: object) -> list[object]:
+def read_items(data: object) -> list[Any]:
     """The data as a list of 1 to 5000 items."""
     if not isinstance(data, list) or not 0 < len(data) <= MOST_ITEMS:
         raise EvidenceFormatError(f"expected a list of 1 to {MOST_ITEMS} items, got {data!r:.60}")
