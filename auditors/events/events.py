@@ -221,7 +221,11 @@ def _among(values: Array, numbers: list[float | int]) -> Bools:
             for number in whole:
                 inside |= values == int(number)
             return inside
-        return np.isin(values, np.array(whole, dtype=np.int64))
+        # None of those that the type cannot hold is among its values.
+        integers = values.astype(np.uint8) if values.dtype.kind == "b" else values
+        ends = np.iinfo(integers.dtype)
+        held = [int(number) for number in whole if int(ends.min) <= number <= int(ends.max)]
+        return np.isin(integers, np.array(held, dtype=integers.dtype))
     for number in numbers if len(numbers) <= 8 else []:
         if np.isnan(number):
             inside |= np.isnan(values)

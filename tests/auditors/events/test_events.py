@@ -106,6 +106,15 @@ def test_the_bins_of_any_column_come_back_from_json(entries):
         assert again.codes(column).tolist() == made.codes(column).tolist()
 
 
+@pytest.mark.parametrize("kind", [bool, np.int8, np.int64, np.uint64])
+def test_integers_are_among_numbers_that_their_type_cannot_hold(kind):
+    # More than eight numbers are looked up in another way than a few.
+    values = np.array([0, 1], dtype=kind)
+    numbers = (1.0, -300.0, -1.0, 2.0**63, 2.0**64, 1e300, 300.0, 7.0, 1.5, 8.0, 9.0)
+    event = Among(Feature(), numbers)
+    assert event.contains(Outputs.of(values, 2)).tolist() == [False, True]
+
+
 @settings(deadline=None)
 @given(events, st.lists(outputs, max_size=6))
 def test_any_event_can_be_asked_of_any_outputs(event, batch):
