@@ -18,7 +18,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, get_args
 Neighbours = Literal["add-remove", "replace-one", "declared"]
 MARK = "__dpwitness_claims__"
 """Where they are put; `model.carried` reads it."""
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -31,12 +31,12 @@ class Mark:
     delta: float | None
     relation: str
     distance: int
-    curve: dict[str, Any]
-    databases: Any
+    curve: dict[str, object]
+    databases: object
     seeded: bool
     trust_rows: bool
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Without the databases: a process that calls the function needs no strategy of them."""
         bare = replace(self, databases=None)
         return _made, (tuple(getattr(bare, name) for name in self.__dataclass_fields__),)
@@ -79,7 +79,7 @@ def claims(
     rho: float | None = None,
     renyi: Sequence[tuple[float, float]] | None = None,
     curve: Sequence[tuple[float, float]] | None = None,
-    databases: Any = None,
+    databases: object = None,
     seeded: bool = True,
     trust_rows: bool = False,
 ) -> Callable[[F], F]:
@@ -96,7 +96,7 @@ def claims(
     stacked; they share their databases. Raises ValueError for a claim that is none.
     """
     stated = {"epsilon": epsilon, "mu": mu, "rho": rho, "renyi": renyi, "curve": curve}
-    given: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
+    given: dict[str, object] = {name: one for name, one in stated.items() if one is not None}
     if len(given) != 1:
         raise ValueError(
             "claims takes one of epsilon=, mu=, rho=, renyi= and curve=, got "
@@ -106,8 +106,9 @@ def claims(
         raise ValueError(
             f"relation must be {', '.join(get_args(Neighbours)[:-1])} or declared, got {relation!r}"
         )
+    given.pop("epsilon", None)
     mark = Mark(
-        epsilon=given.pop("epsilon", None),
+        epsilon=epsilon,
         delta=delta,
         relation=relation,
         distance=distance,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations, product
 from math import comb, exp, inf, log, prod, sqrt
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from ..model import (
 )
 from .query_weights import (
     Agreement,
+    AgreementLevels,
     Reweighting,
     attenuated_agreement,
     attenuation_for,
@@ -193,6 +194,20 @@ def _laplace_masses(low: Array, high: Array) -> Array:
     return np.where(low >= 0, beside, astride)
 
 
+class BoundAnswers(TypedDict):
+    """What noisy answers are bound to."""
+
+    queries: Callable[[Database], Array]
+    sampled: Sequence[int]
+    scale: float
+
+
+class AdvantagedLevels(AgreementLevels):
+    """By what the weights of the queries change from round to round."""
+
+    advantage: float
+
+
 def base_mechanism(
     *,
     weights: Sequence[Sequence[float]],
@@ -220,7 +235,7 @@ def base_mechanism(
         )
     answers = partial(linear_answers, weights=weights)
     table = answer_table(weights, records=small)
-    noise: dict[str, Any] = {"queries": answers, "sampled": tuple(sampled), "scale": scale}
+    noise: BoundAnswers = {"queries": answers, "sampled": tuple(sampled), "scale": scale}
 
     def answers_law(database: Database) -> LaplaceLaw:
         return LaplaceLaw(centres=answers(database)[np.asarray(sampled)], scale=scale)
@@ -471,7 +486,7 @@ def boosting_mechanism(
     scale = base_scale(
         samples=samples, sensitivity=1 / records, epsilon=base_epsilon, delta=base_delta
     )
-    reweighting: dict[str, Any] = {
+    reweighting: AdvantagedLevels = {
         "accuracy": accuracy,
         "attenuation": attenuation,
         "advantage": advantage,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import exp, sqrt
-from typing import Any
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ..model import Array, Axis, Interval, InvariantCase, Plot, Record, Rows, Se
 from .boosting import Combination, boosting, every_synopsis, median_answers
 from .query_weights import (
     Agreement,
+    AgreementLevels,
     Reweighting,
     attenuated_agreement,
     exponential_weights,
@@ -146,7 +147,7 @@ def play(
     reweight: Reweighting = exponential_weights,
 ) -> BoostedRun:
     """The run of a case, `accuracy` and `attenuation` being those of this module."""
-    levels: dict[str, Any] = {"accuracy": ACCURACY, "attenuation": ATTENUATION}
+    levels: AgreementLevels = {"accuracy": ACCURACY, "attenuation": ATTENUATION}
     synopses = boosting(
         np.zeros(queries),
         np.random.default_rng(0),
@@ -175,20 +176,43 @@ def play(
     )
 
 
-def advantage_margin(case: InvariantCase, *, advantage: float, **variant: Any) -> float:
+class AlteredBoosting(TypedDict, total=False):
+    """What of a run is not as it should be."""
+
+    agreement: Agreement
+    reweight: Reweighting
+
+
+class QueriesOfRun(AlteredBoosting):
+    """A run on so many queries."""
+
+    queries: int
+
+
+class BoostingVariant(QueriesOfRun):
+    """A run on so many queries in so many rounds."""
+
+    rounds: int
+
+
+def advantage_margin(
+    case: InvariantCase, *, advantage: float, **variant: Unpack[BoostingVariant]
+) -> float:
     """The least weighted lower agreement of a round, less 2 advantage."""
     run = play(case, advantage=advantage, **variant)
     return float((run.distributions * run.lower).sum(axis=-1).min() - 2 * advantage)
 
 
-def normaliser_margin(case: InvariantCase, *, advantage: float, **variant: Any) -> float:
+def normaliser_margin(
+    case: InvariantCase, *, advantage: float, **variant: Unpack[BoostingVariant]
+) -> float:
     """sqrt(1 - 4 advantage^2) less the largest normaliser."""
     run = play(case, advantage=advantage, **variant)
     return float(sqrt(1 - 4 * advantage**2) - run.normalisers.max())
 
 
 def potential_margin(
-    case: InvariantCase, *, advantage: float, rounds: int, **variant: Any
+    case: InvariantCase, *, advantage: float, rounds: int, **variant: Unpack[QueriesOfRun]
 ) -> float:
     """The least slack in the chain from the share of bad queries to exp(-2 advantage^2 T).
 
@@ -216,7 +240,7 @@ def answer_margin(
     advantage: float,
     rounds: Callable[..., int] = rounds_needed,
     combine: Combination = median_answers,
-    **variant: Any,
+    **variant: Unpack[AlteredBoosting],
 ) -> float:
     """How far below accuracy + attenuation the largest error after `rounds` rounds is."""
     run = play(
@@ -230,12 +254,14 @@ def answer_margin(
     return float(ACCURACY + ATTENUATION - np.abs(answers).max())
 
 
-def majority_margin(case: InvariantCase, **variant: Any) -> float:
+def majority_margin(
+    case: InvariantCase, *, advantage: float, **variant: Unpack[BoostingVariant]
+) -> float:
     """Accuracy + attenuation less the median's largest error on queries with the upper hand.
 
     Those are the queries whose upper agreements add up to more than 0; inf without any.
     """
-    run = play(case, **variant)
+    run = play(case, advantage=advantage, **variant)
     kept = run.upper.sum(axis=0) > 0
     errors = np.abs(median_answers(run.synopses[:, None])[0][kept])
     return float(ACCURACY + ATTENUATION - errors.max(initial=-np.inf))

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import combinations
 from math import atanh, floor, log, sqrt
 from numbers import Real
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -33,6 +33,14 @@ from ..model import (
 )
 from ..queries import shares_of
 from ..selection.exponential import normalised
+
+
+class AgreementLevels(TypedDict):
+    """Up to which error a synopsis agrees with the data, and how slowly that ends."""
+
+    accuracy: float
+    attenuation: float
+
 
 Agreement = Callable[..., Array]
 """(errors, *, accuracy, attenuation) -> agreements of the same shape."""
@@ -248,7 +256,7 @@ def sampled_query_mechanism(
     require_number(accuracy=accuracy)
     answers = partial(linear_answers, weights=weights)
     public = np.asarray(synopses, dtype=float)
-    reweighting: dict[str, Any] = {"accuracy": accuracy, "attenuation": attenuation}
+    reweighting: AgreementLevels = {"accuracy": accuracy, "attenuation": attenuation}
 
     def law(database: Database) -> FiniteLaw:
         agreed = total_agreement(public, answers(database), agreement=agreement, **reweighting)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import comb, exp, inf, log, sqrt
-from typing import Any, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -79,6 +79,13 @@ EPSILON = number(0.1, 0.01, 1, "loss of one synopsis, in nats")
 BETA = number(0.05, 0.001, 0.5, "failure probability")
 
 
+class SampleShape(TypedDict):
+    """How many synopses there are, and how many samples of the queries."""
+
+    synopses: int
+    samples: int
+
+
 def misleading_sample(
     database: Database,
     rng: np.random.Generator,
@@ -113,7 +120,7 @@ def _misleading_law(database: Database, *, bad: float, synopses: int, samples: i
 
 def _generalisation(synopses: int, beta: float) -> Subject:
     samples = samples_needed(synopses=synopses, advantage=GENERATOR_ADVANTAGE, beta=beta)
-    shape: dict[str, Any] = {"synopses": synopses, "samples": samples}
+    shape: SampleShape = {"synopses": synopses, "samples": samples}
     claim = UtilityClaim(
         loss=lambda database, output: np.asarray(output, dtype=float),
         bound=lambda level: 0.5 if level >= beta else inf,
@@ -282,7 +289,6 @@ def _boosted(records: int, epsilon: float, beta: float) -> ThresholdClaim:
 
 def _promised(records: int, epsilon: float, beta: float) -> IdentityClaim:
     """The chance of failure that the mechanism claims, over what its rounds' failures add up to."""
-    given: dict[str, Any] = {"small": 2, "records": records, "samples": 60, "accuracy": 0.9}
     weights = _shares_of_single_bins(3)[:-1]
 
     def ratio() -> float:
@@ -290,7 +296,8 @@ def _promised(records: int, epsilon: float, beta: float) -> IdentityClaim:
         for rounds in (2, 5):
             made = boosting_mechanism(
                 weights=weights, rounds=rounds, advantage=BOOSTED_ADVANTAGE, sample_epsilon=1.0,
-                sample_delta=1e-6, base_epsilon=epsilon, **given,
+                sample_delta=1e-6, base_epsilon=epsilon, small=2, records=records, samples=60,
+                accuracy=0.9,
             )  # fmt: skip
             claims = [one for one in made.claims if isinstance(one, UtilityClaim)]
             noise = base_scale(samples=60, sensitivity=1 / records, epsilon=epsilon)

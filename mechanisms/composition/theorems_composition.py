@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from math import ceil, comb, exp, fsum, log, sqrt
-from typing import Any
 
 import numpy as np
 
@@ -93,11 +92,11 @@ def _joint_density(*, first: float, second: float) -> IdentityClaim:
 
     def apart() -> float:
         rows = Rows(row=Interval(low=0, high=2, integer=True))
-        given: dict[str, Any] = {"relation": Relation.ADD_REMOVE, "databases": rows}
+        noisy = partial(geometric_mechanism, relation=Relation.ADD_REMOVE, databases=rows)
         kinds = partial(histogram, categories=3)
         made = compose(
-            geometric_mechanism(query=kinds, sensitivity=2, epsilon=first, **given),
-            geometric_mechanism(query=count, sensitivity=1, epsilon=second, **given),
+            noisy(query=kinds, sensitivity=2, epsilon=first),
+            noisy(query=count, sensitivity=1, epsilon=second),
         )
         assert made.log_probability is not None
         outputs = np.array(list(product((-2, 0, 1), (0, 3), (1, 2), (-1, 4))))

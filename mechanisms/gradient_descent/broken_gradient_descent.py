@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from math import log, sqrt
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -51,7 +51,14 @@ from .noisy_gradient_descent import (
     noise_scale,
     noisy_gradient_descent_mechanism,
 )
-from .vector_sum import l2_scale, spread_rows, vector_sum, vector_sum_law, vector_sum_mechanism
+from .vector_sum import (
+    BoundSum,
+    l2_scale,
+    spread_rows,
+    vector_sum,
+    vector_sum_law,
+    vector_sum_mechanism,
+)
 
 
 def reused_noise(rng: np.random.Generator, scale: float, shape: tuple[int, ...]) -> Iterator[Array]:
@@ -91,6 +98,13 @@ def noisy_average_law(
     return LaplaceLaw(centres=average(database), scale=scale)
 
 
+class BoundAverage(TypedDict):
+    """What `noisy_average` and its law are bound to."""
+
+    average: Callable[[Database], Array]
+    epsilon: float
+
+
 def average_of_descent(database: Database, *, step_size: float, steps: int) -> Array:
     """The average point of a descent from 0 on the linear loss of numbers in the unit interval.
 
@@ -109,8 +123,10 @@ def average_of_descent(database: Database, *, step_size: float, steps: int) -> A
 def _scaled(factor: float) -> Callable[..., float]:
     """A calibration with noise `factor` times that of a sound one."""
 
-    def calibration(**wanted: Any) -> float:
-        return factor * l2_multiplier(**wanted)
+    def calibration(*, epsilon: float, delta: float, steps: int, dimension: int) -> float:
+        return factor * l2_multiplier(
+            epsilon=epsilon, delta=delta, steps=steps, dimension=dimension
+        )
 
     return calibration
 
@@ -148,7 +164,7 @@ REUSED_NOISE = _privacy(
     replace(_two_steps, run=partial(_two_steps.run, noise=reused_noise), log_probability=None),
     "all steps share their noise, which the differences of the gradients cancel",
 )
-_unclipped: dict[str, Any] = {
+_unclipped: BoundSum = {
     "dimension": 2,
     "scale": l2_scale(norm=1.0, epsilon=2.0, delta=1e-3),
     "clip": as_they_are,
@@ -176,7 +192,7 @@ CONSTANT_ONE = _privacy(
     ),
     "noise of scale D sqrt(ln(1 / delta)) / epsilon, without the constant of the theorem",
 )
-_once: dict[str, Any] = {
+_once: BoundAverage = {
     "average": partial(average_of_descent, step_size=0.5, steps=9),
     "epsilon": 1.0,
 }
@@ -243,44 +259,46 @@ def _broken(
     return BrokenStatement(identifier=identifier, claim=claim, defect=defect)
 
 
-_on_descents: dict[str, Any] = {
-    "cases": descent_domain(dimension=1),
-    "examples": far_starts(dimension=1),
-}
-_setting: dict[str, Any] = {"diameter": DIAMETER, "lipschitz": LIPSCHITZ}
+class DescentSize(TypedDict):
+    """How wide the set of a descent is, and how steep its loss."""
+
+    diameter: float
+    lipschitz: float
+
+
+_broken_descent = partial(
+    _broken, cases=descent_domain(dimension=1), examples=far_starts(dimension=1)
+)
+_setting: DescentSize = {"diameter": DIAMETER, "lipschitz": LIPSCHITZ}
 _excess = partial(
     excess_margin,
     steps=DESCENT_STEPS,
     bound=lambda **_: DIAMETER * LIPSCHITZ / DESCENT_STEPS**0.5,
     **_setting,
 )
-NOT_PROJECTED = _broken(
+NOT_PROJECTED = _broken_descent(
     "1",
     "all points lie in the set",
     "the points are not projected",
     partial(contained_margin, steps=4, projection=as_they_are, **_setting),
-    **_on_descents,
 )
-ASCENT = _broken(
+ASCENT = _broken_descent(
     "2",
     "L(w_t) - L(w) <= (eta / 2) ||g||^2 + (||w_t - w||^2 - ||w_(t+1) - w||^2) / (2 eta)",
     "every step goes up the gradient instead of down",
     partial(progress_margin, steps=4, sign=-1.0, **_setting),
-    **_on_descents,
 )
-STEPS_TOO_SMALL = _broken(
+STEPS_TOO_SMALL = _broken_descent(
     "3",
     "L(average) - L(w*) <= R G / sqrt(T)",
     "step size R / (G T): the descent crosses the set once at most, and its average is half way",
     partial(_excess, step_size=DIAMETER / (LIPSCHITZ * DESCENT_STEPS)),
-    **_on_descents,
 )
-STEPS_TOO_LARGE = _broken(
+STEPS_TOO_LARGE = _broken_descent(
     "3b",
     "L(average) - L(w*) <= R G / sqrt(T)",
     "step size R sqrt(T) / G: the descent jumps from end to end",
     partial(_excess, step_size=DIAMETER * DESCENT_STEPS**0.5 / LIPSCHITZ),
-    **_on_descents,
 )
 NOT_CONVEX = _broken(
     "11",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -299,22 +299,27 @@ def excess_plot(
     The parameters are those of `excess_margin`; `steps` plays no part.
     """
     cases, counts = far_starts(dimension=dimension), [count for count in STEPS if count <= most]
-    setting: dict[str, Any] = {"diameter": diameter, "lipschitz": lipschitz}
     allowed = np.array(
         [
             bound(
                 diameter=diameter,
                 square_norm=lipschitz**2,
-                step_size=step_size or balanced_step_size(**setting, steps=count),
+                step_size=step_size
+                or balanced_step_size(diameter=diameter, lipschitz=lipschitz, steps=count),
                 steps=count,
             )
             for count in counts
         ]
     )
-    setting |= {"step_size": step_size, "bound": bound, "with_start": with_start}
-    margins = [
-        min(excess_margin(case, steps=count, **setting) for case in cases) for count in counts
-    ]
+    margin = partial(
+        excess_margin,
+        diameter=diameter,
+        lipschitz=lipschitz,
+        step_size=step_size,
+        bound=bound,
+        with_start=with_start,
+    )
+    margins = [min(margin(case, steps=count) for case in cases) for count in counts]
     excess, x = allowed - margins, np.array(counts)
     worst = [int(np.argmin(margins))] if min(margins) < -1e-9 else []
     return _plot(

@@ -14,7 +14,7 @@ is known. Then the mechanism.
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import log, sqrt
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -88,6 +88,23 @@ def mean_square_norm(
     `per_noise` is the variance of noise of scale 1.
     """
     return square_norm + per_noise * dimension * scale**2
+
+
+class BoundLaw(TypedDict):
+    """What the law of the gradients is bound to."""
+
+    lipschitz: float
+    start: Sequence[float]
+    steps: int
+    multiplier: float
+
+
+class BoundDescent(BoundLaw):
+    """What a noisy descent and its density are bound to."""
+
+    loss: Loss
+    step_size: float
+    projection: Projection
 
 
 def transcript_law(
@@ -346,13 +363,13 @@ def noisy_gradient_descent_mechanism(
     require_delta(delta=delta)
     if step_size is None:
         step_size = balanced_step_size(diameter=2 * radius, lipschitz=lipschitz, steps=steps)
-    of_law: dict[str, Any] = {
+    of_law: BoundLaw = {
         "lipschitz": lipschitz,
         "start": tuple(start),
         "steps": steps,
         "multiplier": calibration(epsilon=epsilon, delta=delta, steps=steps, dimension=len(start)),
     }
-    parameters = {
+    parameters: BoundDescent = {
         **of_law,
         "loss": loss,
         "step_size": step_size,

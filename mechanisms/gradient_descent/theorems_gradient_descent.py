@@ -6,7 +6,7 @@ The lemmas are about projections, and about gradients of one loss and of neighbo
 from collections.abc import Callable
 from functools import partial
 from math import hypot
-from typing import Any, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -44,7 +44,17 @@ from .gradient_descent import SOURCE, directions, norms, point_rows
 
 About = tuple[Row, Callable[[InvariantCase], float], tuple[object, ...]]
 """Of a statement: its cases, its margin, and the cases tried first."""
-PRINTED: dict[str, Any] = {"lipschitz": 1.0, "bound": printed_bound, "with_start": False}
+
+
+class PrintedExcess(TypedDict):
+    """How a bound on the excess is read, as `excess_margin` takes it."""
+
+    lipschitz: float
+    bound: Callable[..., float]
+    with_start: bool
+
+
+PRINTED: PrintedExcess = {"lipschitz": 1.0, "bound": printed_bound, "with_start": False}
 """The printed bound with the printed average, for losses that are 1-Lipschitz."""
 DIAMETER = number(2.0, 0.1, 20, "R, of the set")
 
@@ -57,7 +67,9 @@ def _step_size(default: float, low: float, high: float) -> Parameter:
     return number(default, low, high, "eta")
 
 
-def _on_descents(margin: Callable[..., float], dimension: int, steps: int, **setting: Any) -> About:
+def _on_descents(
+    margin: Callable[..., float], dimension: int, steps: int, **setting: object
+) -> About:
     return (
         descent_domain(dimension=dimension),
         partial(margin, steps=steps, **setting),

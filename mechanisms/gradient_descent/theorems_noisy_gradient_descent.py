@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from math import ceil, log, sqrt
-from typing import Any, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -201,7 +201,16 @@ def _excess(
     return Subject(claim=mechanism.claims[1], mechanism=mechanism)
 
 
-def _slow(steps: int, lipschitz: float, radius: float, **setting: Any) -> Subject:
+class NoisySetting(TypedDict):
+    """What is private in a descent, and of how many records and coordinates."""
+
+    epsilon: float
+    delta: float
+    dimension: int
+    records: int
+
+
+def _slow(steps: int, lipschitz: float, radius: float, **setting: Unpack[NoisySetting]) -> Subject:
     """Steps of R / (G T) reach the farthest point with the last one: half of R G is lost."""
     step_size = 2 * radius / (lipschitz * steps)
     return _excess(steps=steps, lipschitz=lipschitz, radius=radius, step_size=step_size, **setting)
@@ -245,21 +254,23 @@ def _averaged(
     radius: float,
 ) -> Subject:
     """What is released is worked out again from all noisy gradients, without the descent."""
-    given: dict[str, Any] = {
-        "loss": DISTANCE,
-        "lipschitz": lipschitz,
-        "radius": radius,
-        "start": _start(dimension, radius),
-        "steps": steps,
-        "epsilon": epsilon,
-        "delta": delta,
-        "records": records,
-    }
-    everything = noisy_gradient_descent_mechanism(**given, release=every_gradient)
+    start = _start(dimension, radius)
+    made = partial(
+        noisy_gradient_descent_mechanism,
+        loss=DISTANCE,
+        lipschitz=lipschitz,
+        radius=radius,
+        start=start,
+        steps=steps,
+        epsilon=epsilon,
+        delta=delta,
+        records=records,
+    )
+    everything = made(release=every_gradient)
     step_size = 2 * radius / (lipschitz * sqrt(steps))
 
     def other(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
-        weights = np.array(given["start"])
+        weights = np.array(start)
         total = 0.0
         for noisy in np.moveaxis(everything.run(database, rng, size=size), -2, 0):
             weights = weights - step_size * noisy
@@ -271,7 +282,7 @@ def _averaged(
     opposite = [(radius,) + (0.0,) * (dimension - 1)] * records
     return Subject(
         claim=EqualityClaim(other=other, databases=(opposite,)),
-        mechanism=noisy_gradient_descent_mechanism(**given),
+        mechanism=made(),
     )
 
 
@@ -318,7 +329,7 @@ def _balanced(diameter: float, lipschitz: float, steps: int) -> IdentityClaim:
     return IdentityClaim(compute=bound_of_balanced, stated=stated, tolerance=1e-9 * stated)
 
 
-def _excess_plot(steps: int, **setting: Any) -> Plot:
+def _excess_plot(steps: int, **setting: Unpack[NoisySetting]) -> Plot:
     return mean_excess_plot(
         lambda count: _excess(steps=count, **setting),
         sorted({max(1, steps * share // 64) for share in SHARES}),

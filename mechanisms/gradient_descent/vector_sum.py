@@ -7,7 +7,7 @@ most D. Noise on all coordinates need not grow with the dimension when delta > 0
 
 from functools import partial
 from math import erfc, exp, log, sqrt
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -31,6 +31,14 @@ from ..model import (
     UtilityClaim,
 )
 from .gradient_descent import SOURCE, Projection, as_points, onto_ball, point_rows
+
+
+class BoundSum(TypedDict):
+    """What `vector_sum` and its law are bound to."""
+
+    dimension: int
+    scale: float
+    clip: Projection
 
 
 def vector_sum(
@@ -136,7 +144,7 @@ def vector_sum_mechanism(
     moves = norm if relation is Relation.ADD_REMOVE else 2 * norm
     if scale is None:
         scale = l2_scale(norm=moves, epsilon=epsilon, delta=delta)
-    parameters: dict[str, Any] = {
+    parameters: BoundSum = {
         "dimension": dimension,
         "scale": scale,
         "clip": partial(onto_ball, radius=norm),

@@ -9,7 +9,7 @@ no test of whether there are enough positives is needed.
 from collections.abc import Callable
 from functools import partial
 from math import ceil, log, sqrt
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -267,6 +267,21 @@ def balanced_records(records: int, grid: int, block: int, dimension: int) -> lis
     return made + made[-1:] * (records - len(made))
 
 
+class EndCall(TypedDict):
+    """What each of the 2 d calls is bound to; one that recurs has a delta."""
+
+    grid: int
+    epsilon: float
+    delta: NotRequired[float]
+
+
+class PositivesCounted(TypedDict):
+    """What counting the positives first costs, and how often it errs."""
+
+    count_epsilon: float
+    count_beta: float
+
+
 def boxes_mechanism(
     *,
     dimension: int,
@@ -298,19 +313,20 @@ def boxes_mechanism(
     counted = 0.0 if count_epsilon is None else count_epsilon
     shared = 0.0 if recursive else delta
     each = call_epsilon or call_privacy(dimension, epsilon - counted, shared)
-    call: dict[str, Any] = {"grid": grid, "epsilon": each}
+    call: EndCall = {"grid": grid, "epsilon": each}
     if recursive:
         call["delta"] = delta / (2 * dimension)
-    interior = partial(rec_concave if recursive else interior_point, **call)
-    one_law = partial(rec_concave_law if recursive else interior_point_law, **call)
-    missing = failure_promised if recursive else failure_bound
+    point: Callable[..., Array] = rec_concave if recursive else interior_point
+    point_law: Callable[..., FiniteLaw] = rec_concave_law if recursive else interior_point_law
+    missing: Callable[..., float] = failure_promised if recursive else failure_bound
+    interior, one_law = partial(point, **call), partial(point_law, **call)
     failure = 2 * dimension * missing(points=block, **call)
     most = 2.0 * dimension * (block - 1)
     beside: list[UtilityClaim] = []
     run: Callable[..., Output] = partial(learn_box, grid=grid, block=block, interior=interior)
     exact: Callable[..., Output] = partial(_product_law, grid=grid, block=block, law=one_law)
     if count_epsilon is not None:
-        count: dict[str, Any] = {"count_epsilon": count_epsilon, "count_beta": 0.05}
+        count: PositivesCounted = {"count_epsilon": count_epsilon, "count_beta": 0.05}
         run = partial(counted_boxes, grid=grid, block=block, interior=interior, **count)
         exact = partial(counted_boxes_law, grid=grid, block=block, epsilon=each, **count)
         beside.append(_counts_first(dimension, grid, block, records, count["count_beta"]))

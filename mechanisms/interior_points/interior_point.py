@@ -12,7 +12,7 @@ stability-based choices and one exponential mechanism a level.
 
 from functools import partial
 from math import ceil, exp, log, log2
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -470,6 +470,15 @@ def stepped_points(
     return made + [grid - 1] * (points - len(made))
 
 
+class BoundRecursion(TypedDict):
+    """What `rec_concave` is bound to."""
+
+    grid: int
+    epsilon: float
+    delta: float
+    base: int
+
+
 def rec_concave_mechanism(
     *,
     points: int,
@@ -486,7 +495,7 @@ def rec_concave_mechanism(
     """
     require_whole(points=points, grid=grid, base=base)
     require_positive(epsilon=epsilon, delta=delta)
-    parameters: dict[str, Any] = {"grid": grid, "epsilon": epsilon, "delta": delta, "base": base}
+    parameters: BoundRecursion = {"grid": grid, "epsilon": epsilon, "delta": delta, "base": base}
     failure = failure_promised(points=points, **parameters)
     found = UtilityClaim(
         loss=not_interior,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache, partial
 from math import exp, floor
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -184,10 +184,19 @@ def _invariant(
     return lambda: InvariantClaim(cases=Record(fields=fields), margin=margin, examples=examples)
 
 
+class PaidBoxes(TypedDict):
+    """Where boxes are learnt, and what that may lose."""
+
+    dimension: int
+    grid: int
+    epsilon: float
+    delta: float
+
+
 def _main(
     *, epsilon: float, grid: int, alpha: float, beta: float, dimension: int, delta: float = 0.0
 ) -> ThresholdClaim:
-    paid: dict[str, Any] = {
+    paid: PaidBoxes = {
         "dimension": dimension, "grid": grid, "epsilon": epsilon, "delta": delta,
     }  # fmt: skip
     block = block_of(beta=beta, **paid)
@@ -317,8 +326,8 @@ def _failures(*, epsilon: float, grid: int, block: int) -> IdentityClaim:
     return IdentityClaim(compute=ratio, stated=1.0, tolerance=1e-9)
 
 
-def _count_claim(**parameters: Any) -> Subject:
-    made = _counted(**parameters)
+def _count_claim(*, epsilon: float, dimension: int) -> Subject:
+    made = _counted(epsilon=epsilon, dimension=dimension)
     return Subject(claim=made.claims[1], mechanism=made)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import ceil, inf
-from typing import Any
 
 import numpy as np
 
@@ -125,11 +124,11 @@ def _recursive(*, epsilon: float, delta: float, grid: int, points: int) -> Mecha
     )
 
 
-def _levels_law(*, points: int, grid: int, **parameters: Any) -> Subject:
-    made = rec_concave_mechanism(points=points, grid=grid, **parameters)
+def _levels_law(*, points: int, grid: int, epsilon: float, delta: float, base: int) -> Subject:
+    made = rec_concave_mechanism(points=points, grid=grid, epsilon=epsilon, delta=delta, base=base)
 
     def drawn(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
-        law = rec_concave_law(database, grid=grid, **parameters)
+        law = rec_concave_law(database, grid=grid, epsilon=epsilon, delta=delta, base=base)
         return rng.choice(law.outcomes, p=np.exp(law.log_probabilities), size=size)
 
     databases = (lopsided_points(points, grid)[0], terraced_points(points, grid))
@@ -190,7 +189,6 @@ def _steps_spend(*, epsilon: float, delta: float, grid: int) -> IdentityClaim:
 
 
 def _choice(*, epsilon: float, delta: float, records: int) -> Mechanism:
-    parameters: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
     claim = PrivacyClaim(
         epsilon=epsilon,
         delta=delta,
@@ -201,10 +199,10 @@ def _choice(*, epsilon: float, delta: float, records: int) -> Mechanism:
     return Mechanism(
         trust_rows=True,
         name="stable-choice",
-        run=partial(stable_choice, **parameters),
+        run=partial(stable_choice, epsilon=epsilon, delta=delta),
         databases=Histogram(bins=2, total=records),
         claims=(claim,),
-        law=partial(stable_choice_law, **parameters),
+        law=partial(stable_choice_law, epsilon=epsilon, delta=delta),
     )
 
 

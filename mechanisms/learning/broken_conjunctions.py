@@ -3,12 +3,12 @@
 from dataclasses import replace
 from functools import partial
 from math import log
-from typing import Any
 
 import numpy as np
 
 from ..model import Array, BrokenStatement, Database, NegativeControl, Size
 from .conjunctions import (
+    BoundDeletion,
     noisy_conjunction,
     noisy_conjunction_law,
     noisy_conjunction_mechanism,
@@ -16,6 +16,7 @@ from .conjunctions import (
 )
 from .greedy_conjunctions import (
     GREEDY_CONJUNCTION,
+    BoundRounds,
     Sums,
     greedy_conjunction,
     greedy_conjunction_law,
@@ -31,7 +32,7 @@ from .labelled import labelled_counts, literals
 _one_count = noisy_conjunction_mechanism(
     dimension=2, epsilon=1.0, beta=0.5, name="noisy-conjunction-scale-of-one-count"
 )
-_one_scale: dict[str, Any] = {"dimension": 2, "scale": 1.0, "threshold": log(4 / 0.5)}
+_one_scale: BoundDeletion = {"dimension": 2, "scale": 1.0, "threshold": log(4 / 0.5)}
 
 SCALE_OF_ONE_COUNT = NegativeControl(
     identifier="MUT-PAC-7",
@@ -49,7 +50,7 @@ _zero = noisy_conjunction_mechanism(
 _zero_misses = noisy_conjunction_threshold(
     dimension=6, epsilon=1.0, alpha=0.25, beta=0.1, threshold=0.0
 )
-_zero_parameters: dict[str, Any] = {"dimension": 6, "scale": 12.0, "threshold": 0.0}
+_zero_parameters: BoundDeletion = {"dimension": 6, "scale": 12.0, "threshold": 0.0}
 
 ZERO_THRESHOLD = NegativeControl(
     identifier="MUT-PAC-8",
@@ -66,13 +67,13 @@ ZERO_THRESHOLD = NegativeControl(
 _whole_budget = greedy_conjunction_mechanism(
     dimension=1, most_literals=1, rounds=3, epsilon=1.0, name="greedy-conjunction-whole-budget"
 )
-_whole: dict[str, Any] = {
+_whole: BoundRounds = {
     "dimension": 1,
     "most_literals": 1,
     "rounds": 3,
     "round_epsilon": 1.0,
 }
-_sound: dict[str, Any] = {
+_sound: BoundRounds = {
     "dimension": 2,
     "most_literals": 1,
     "rounds": 2,

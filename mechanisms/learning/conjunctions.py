@@ -12,7 +12,7 @@ sample is realizable.
 from collections.abc import Callable
 from functools import partial
 from math import ceil, log, sqrt
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from ..model import (
     ProductLaw,
     Record,
     Relation,
+    Row,
     Rows,
     Size,
     ThresholdClaim,
@@ -80,6 +81,14 @@ def violations_at(points: Array, counts: Array) -> Array:
     """`violations` of the points (m, d) that occur, `counts` of shape (m, 2): time m d."""
     true = counts[:, 1] @ points.astype(np.int64)
     return np.concatenate([counts[:, 1].sum() - true, true])
+
+
+class BoundDeletion(TypedDict):
+    """What `noisy_conjunction` and its law are bound to."""
+
+    dimension: int
+    scale: float
+    threshold: float
 
 
 def noisy_conjunction(
@@ -192,7 +201,7 @@ def noisy_conjunction_mechanism(
         raise ValueError("the calibration with delta is for replace-one")
     scale = laplace_scale(dimension, epsilon, delta)
     threshold = deletion_threshold(dimension, scale, beta)
-    bound: dict[str, Any] = {"dimension": dimension, "scale": scale, "threshold": threshold}
+    bound: BoundDeletion = {"dimension": dimension, "scale": scale, "threshold": threshold}
     half = 0.5 if relation is Relation.ADD_REMOVE else 1.0
 
     def excess(database: Database, output: Output) -> Array:
@@ -351,7 +360,7 @@ def falsified_literals(*, dimension: int) -> InvariantClaim:
     )
 
 
-def _sample(dimension: int, most: int) -> dict[str, Any]:
+def _sample(dimension: int, most: int) -> dict[str, Row]:
     """Fields of a case: which literals the target has, and the points."""
     flags = Rows(row=Choices(values=(0, 1)), min_size=2 * dimension, max_size=2 * dimension)
     points = Rows(row=Interval(low=0, high=2**dimension - 1, integer=True), max_size=most)

@@ -7,7 +7,7 @@ the table of its hypotheses: row i holds what hypothesis i says of every point o
 from collections.abc import Callable
 from functools import partial
 from math import ceil, floor, log, prod
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -29,6 +29,15 @@ from ..selection.exponential import log_probabilities
 from .labelled import grid_points, labelled_counts, labelled_row, mistakes
 
 KASIVISWANATHAN = "Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011)"
+
+
+class BoundLearner(TypedDict):
+    """What `finite_class` and its law are bound to."""
+
+    grid: tuple[int, ...]
+    hypotheses: Array
+    epsilon: float
+    sensitivity: float
 
 
 def finite_class(
@@ -109,7 +118,7 @@ def finite_class_mechanism(
     """
     require_positive(epsilon=epsilon)
     sensitivity = 0.5 if relation is Relation.ADD_REMOVE else 1.0
-    bound: dict[str, Any] = {
+    bound: BoundLearner = {
         "grid": grid,
         "hypotheses": hypotheses,
         "epsilon": epsilon,

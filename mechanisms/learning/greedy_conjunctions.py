@@ -13,7 +13,7 @@ exact laws; the learner.
 from collections.abc import Callable, Iterator
 from functools import partial
 from math import ceil, exp, log, prod, sqrt
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -217,6 +217,15 @@ MOST_LISTED = 4096
 Score = Callable[[Array, Array, Sums, int], Array]
 
 
+class BoundRounds(TypedDict):
+    """What `greedy_conjunction`, its law and its density are bound to."""
+
+    dimension: int
+    most_literals: int
+    rounds: int
+    round_epsilon: float
+
+
 def greedy_conjunction(
     database: Database,
     rng: np.random.Generator,
@@ -305,7 +314,7 @@ def greedy_conjunction_mechanism(
     require_positive(epsilon=epsilon)
     require_delta(delta=delta)
     each = round_privacy(epsilon, rounds, delta)
-    bound: dict[str, Any] = {
+    bound: BoundRounds = {
         "dimension": dimension,
         "most_literals": most_literals,
         "rounds": rounds,

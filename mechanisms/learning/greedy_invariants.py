@@ -8,11 +8,10 @@ choices are the worst that the event allows, and not those the mechanism is like
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import ceil
-from typing import Any
 
 import numpy as np
 
-from ..model import Array, Interval, InvariantCase, InvariantClaim, Record, Rows
+from ..model import Array, Interval, InvariantCase, InvariantClaim, Record, Row, Rows
 from .greedy_conjunctions import TAKE_2, Score, greedy_rounds, literal_scores
 from .labelled import conjoined, falsified_sums, kept_literals, literals
 
@@ -60,7 +59,7 @@ def score_sensitivity(*, dimension: int, most_literals: int) -> InvariantClaim:
     )
 
 
-def _case_fields(dimension: int, most_literals: int, most: int, picks: int) -> dict[str, Any]:
+def _case_fields(dimension: int, most_literals: int, most: int, picks: int) -> dict[str, Row]:
     literal = Interval(low=0, high=2 * dimension, integer=True)
     return {
         "counts": Rows(

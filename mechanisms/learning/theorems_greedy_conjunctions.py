@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import ceil, log, sqrt
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -56,15 +56,24 @@ _alpha = number(0.3, 0.05, 0.45, "error allowed")
 _beta = number(0.1, 0.001, 0.5, "chance of failure")
 
 
-def _scores(**parameters: Any) -> Subject:
+class GreedyRounds(TypedDict):
+    """The parameters of the rounds."""
+
+    dimension: int
+    most_literals: int
+    rounds: int
+    epsilon: float
+
+
+def _scores(**parameters: Unpack[GreedyRounds]) -> Subject:
     made = greedy_conjunction_mechanism(**parameters)
     return Subject(claim=made.claims[1], mechanism=made)
 
 
-def _advanced(*, dimension: int, **parameters: Any) -> Subject:
+def _advanced(*, delta: float, **parameters: Unpack[GreedyRounds]) -> Subject:
     """The privacy claim with a pair of single records on which it is far from vacuous."""
-    made = greedy_conjunction_mechanism(dimension=dimension, **parameters)
-    point = [1] + [0] * (dimension - 1)
+    made = greedy_conjunction_mechanism(delta=delta, **parameters)
+    point = [1] + [0] * (parameters["dimension"] - 1)
     (claim,) = (one for one in made.claims if isinstance(one, PrivacyClaim))
     return Subject(claim=replace(claim, examples=(([[*point, 1]], [[*point, 0]]),)), mechanism=made)
 
@@ -111,7 +120,7 @@ def _least_rows(
     return IdentityClaim(compute=right, stated=4.0)
 
 
-def _same_law(**parameters: Any) -> Subject:
+def _same_law(**parameters: Unpack[GreedyRounds]) -> Subject:
     """The rounds run one after the other have the law that the transcripts' weights multiply to."""
     made = greedy_conjunction_mechanism(**parameters)
     law: Any = made.law

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import ceil, floor, log
-from typing import Any
 
 import numpy as np
 
@@ -123,16 +122,25 @@ def _opposites(dimension: int, at_zeros: int, at_ones: int) -> tuple[Database, D
     return [*rest, zeros], [*rest, ones]
 
 
-def _private(*, dimension: int, delta: float = 0.0, **parameters: Any) -> Subject:
+def _private(
+    *,
+    dimension: int,
+    epsilon: float,
+    beta: float,
+    delta: float = 0.0,
+    relation: Relation = Relation.REPLACE_ONE,
+) -> Subject:
     """The first claim of the mechanism, with a pair on which it is nearly tight.
 
     Purely: decisions as far as can be from the threshold. With delta: all of them even.
     """
-    made = noisy_conjunction_mechanism(dimension=dimension, delta=delta, **parameters)
+    made = noisy_conjunction_mechanism(
+        dimension=dimension, epsilon=epsilon, beta=beta, delta=delta, relation=relation
+    )
     claim = made.claims[0]
     if isinstance(claim, PrivacyClaim) and claim.relation is Relation.REPLACE_ONE:
-        scale = laplace_scale(dimension, parameters["epsilon"], delta)
-        even = int(deletion_threshold(dimension, scale, parameters["beta"]))
+        scale = laplace_scale(dimension, epsilon, delta)
+        even = int(deletion_threshold(dimension, scale, beta))
         counts = (even, even) if delta else (39, 0)
         claim = replace(claim, examples=(_opposites(dimension, *counts),))
     return Subject(claim=claim, mechanism=made)
@@ -150,8 +158,8 @@ def _literals_spend(*, dimension: int, epsilon: float, delta: float) -> Identity
     return spends(lambda: [counts(0.0), counts(delta)], epsilon=epsilon)
 
 
-def _mistakes(**parameters: Any) -> Subject:
-    made = noisy_conjunction_mechanism(**parameters)
+def _mistakes(*, dimension: int, epsilon: float, beta: float) -> Subject:
+    made = noisy_conjunction_mechanism(dimension=dimension, epsilon=epsilon, beta=beta)
     return Subject(claim=made.claims[1], mechanism=made)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict, Unpack
 
 import numpy as np
 
@@ -76,6 +76,17 @@ class LossLaw:
     infinite: float = 0.0
 
 
+class CurveClaimFields(TypedDict, total=False):
+    """What a claim of a whole curve may say beside its curve and its relation."""
+
+    distance: int
+    identifier: str
+    statement: str
+    reference: str
+    examples: tuple[tuple[Database, Database], ...]
+    outputs: tuple[object, ...]
+
+
 USUAL = 6
 """Place, among the lines of a curve, of the one that touches it at a probability near .1."""
 
@@ -110,7 +121,9 @@ class PrivacyClaim:
     curve: Curve | None = None
 
     @classmethod
-    def of_curve(cls, curve: Curve, relation: Relation, **fields: Any) -> "PrivacyClaim":
+    def of_curve(
+        cls, curve: Curve, relation: Relation, **fields: Unpack[CurveClaimFields]
+    ) -> "PrivacyClaim":
         """The claim of a whole curve, at the point that is judged if nothing else is known."""
         lines = lines_of(curve, fields.get("distance", 1))
         epsilon, delta = lines[min(USUAL, len(lines) - 1)]
@@ -325,7 +338,7 @@ class Mechanism:
     privacy_loss: Callable[[Database, Database], LossLaw] | None = None
     log_probability: Callable[[Database, Output], Array] | None = None
 
-    def __call__(self, database: Database, rng: np.random.Generator, **keywords: Any) -> Any:
+    def __call__(self, database: Database, rng: np.random.Generator, **keywords: object) -> Output:
         """Run the mechanism once, or `size` times.
 
         Raises ValueError on a record outside the stated domain, before anything is released: the

@@ -183,7 +183,7 @@ def misfit(domain: Domain, database: Database) -> str:
             return _stranger(count, list(database), "count")
 
 
-def _no_strategy(domain: Asked, written: Any) -> str:
+def _no_strategy(domain: Asked, written: Database) -> str:
     """What is wrong with a strategy that a database carries; empty for nothing."""
     query, state = (
         Interval(low=0, high=many - 1, integer=True) for many in (domain.queries, 2**53)
@@ -225,7 +225,7 @@ def _all_inside(row: Interval, records: Sequence[object]) -> bool:
     return bool((inside & (numbers == np.floor(numbers)) if row.integer else inside).all())
 
 
-def _wanted(row: Row, record: Any) -> str:
+def _wanted(row: Row, record: Database) -> str:
     """What the record should have been, in a few words; empty where it is that."""
     match row:
         case Interval(low=low, high=high, integer=integer):
@@ -268,7 +268,7 @@ def _wanted(row: Row, record: Any) -> str:
             )
 
 
-def _among(values: tuple[object, ...], record: Any) -> bool:
+def _among(values: tuple[object, ...], record: object) -> bool:
     """Whether the record is one of the values; an array, which has no one truth, is none."""
     try:
         return bool(record in values)

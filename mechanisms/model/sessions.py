@@ -15,7 +15,12 @@ from typing import Any
 import numpy as np
 
 from .claims import Claim, Mechanism, PrivacyClaim
-from .domains import Array, Asked, Database, Relation, Size, misfit, short
+from .domains import Array, Asked, Database, Output, Relation, Size, misfit, short
+
+State = Any
+"""What a session remembers from query to query: only its own functions look into it."""
+Query = Any
+"""What a session is asked: of the kind that its own `answer` takes."""
 
 
 class SessionOver(Exception):
@@ -30,9 +35,9 @@ class Interaction:
     the answer; a state is never changed. `over(state)` says that no query will be answered.
     """
 
-    start: Callable[[Database, np.random.Generator], Any]
-    answer: Callable[[Any, Any, np.random.Generator], tuple[Any, Any]]
-    over: Callable[[Any], bool] = lambda state: False
+    start: Callable[[Database, np.random.Generator], State]
+    answer: Callable[[State, Query, np.random.Generator], tuple[State, Output]]
+    over: Callable[[State], bool] = lambda state: False
 
 
 @dataclass(slots=True)
@@ -42,8 +47,8 @@ class Session:
     interaction: Interaction
     database: Database
     rng: np.random.Generator
-    transcript: list[tuple[Any, Any]] = field(default_factory=list)
-    _state: Any = field(init=False, repr=False)
+    transcript: list[tuple[object, Output]] = field(default_factory=list)
+    _state: State = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Open the session; its first random draws are made here."""
@@ -54,7 +59,7 @@ class Session:
         """Whether no more queries are answered."""
         return self.interaction.over(self._state)
 
-    def ask(self, query: object) -> Any:
+    def ask(self, query: object) -> Output:
         """The answer to the query; SessionOver where there are no more."""
         if self.over:
             raise SessionOver("the session is over; it answers no more queries")
@@ -87,12 +92,12 @@ class Analyst:
         states = len(asks)
         return cls(asks=asks, moves=tuple(((at + 1) % states,) * classes for at in range(states)))
 
-    def written(self) -> list[Any]:
+    def written(self) -> list[object]:
         """The strategy as plain lists, as a database carries it."""
         return [list(self.asks), [list(row) for row in self.moves]]
 
     @classmethod
-    def read(cls, written: Any) -> "Analyst":
+    def read(cls, written: Database) -> "Analyst":
         """The strategy that `written` gave. Raises ValueError on anything else."""
         try:
             asks, moves = written
@@ -148,7 +153,7 @@ def play(
 
 Transcript = tuple[Array, int | None]
 """What was asked and answered, shape (steps, 2), and the query that was refused, None for none."""
-Density = Callable[[Any, Array, int | None], float]
+Density = Callable[[Database, Array, int | None], float]
 """(data, steps, refused) -> log-density of a transcript."""
 
 

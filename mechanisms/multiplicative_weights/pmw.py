@@ -23,7 +23,7 @@ fixed amount, and it starts at no more than ln(bins), which bounds the number of
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from math import ceil, floor, inf, log, prod, sqrt
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from ..model import (
     Array,
     Database,
     Histogram,
+    InvariantCase,
     Mechanism,
     Output,
     PrivacyClaim,
@@ -47,6 +48,7 @@ from .pmw_updates import (
     DROP,
     ROUNDING,
     Direction,
+    Dynamics,
     Queries,
     Release,
     Update,
@@ -151,12 +153,22 @@ def scripted_noise(
     part: str,
     count: int,
     *,
-    script: dict[str, Any],
+    script: InvariantCase,
     limit: float,
 ) -> Array:
     """Noise read from `script[part]`, numbers in [-1, 1] in units of `limit`, over and over."""
     shares = script[part]
     return np.full(count, limit * shares[step % len(shares)])
+
+
+class BoundRun(TypedDict):
+    """What a run and its density are bound to."""
+
+    queries: Queries
+    threshold: float
+    learning_rate: float
+    noise_epsilon: float
+    updates: int
 
 
 SAME_ANSWER = 1e-9
@@ -358,7 +370,7 @@ def private_multiplicative_weights_mechanism(
     require_delta(delta=delta)
     if noise_epsilon is None:
         noise_epsilon = noise_epsilon_for(epsilon=epsilon, delta=delta, updates=updates)
-    bound: dict[str, Any] = {
+    bound: BoundRun = {
         "queries": queries,
         "threshold": accuracy / 2,
         "learning_rate": accuracy / 8,
@@ -424,14 +436,14 @@ def private_multiplicative_weights_mechanism(
 
 
 def _learning(
-    bound: dict[str, Any],
+    bound: BoundRun,
     accuracy: float,
     spoilt: float,
     halts: float,
     hard: tuple[Database, ...],
 ) -> tuple[UtilityClaim, UtilityClaim]:
     """That updates lower the potential as they should, and that so many of them are enough."""
-    dynamics = {name: bound[name] for name in ("queries", "learning_rate")}
+    dynamics: Dynamics = {"queries": bound["queries"], "learning_rate": bound["learning_rate"]}
 
     def cost(database: Database, output: Output) -> Array:
         updated, lowered = cost_of_updates(database, output, **dynamics)

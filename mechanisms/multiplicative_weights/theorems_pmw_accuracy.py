@@ -7,7 +7,7 @@ chosen inside that event, at its edge first.
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import ceil, exp, floor, inf, log, sqrt
-from typing import Any, Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -54,7 +54,14 @@ from .pmw_cases import (
     potential_plot,
     updates_plot,
 )
-from .pmw_updates import DROP, answer_errors, expected, kl_divergence, multiplicative_update
+from .pmw_updates import (
+    DROP,
+    Dynamics,
+    answer_errors,
+    expected,
+    kl_divergence,
+    multiplicative_update,
+)
 from .theorems_pmw_tails import runs_with_noises
 
 BINS = whole(4, 2, 16, "elements of the domain")
@@ -62,12 +69,19 @@ ACCURACY = number(0.5, 0.2, 0.9, "the accuracy asked for, alpha")
 ON_RUNS = {"bins": BINS, "accuracy": ACCURACY}
 
 
+class MarginEdge(TypedDict, total=False):
+    """What a margin is from, on one side or the other."""
+
+    high: float
+    low: float
+
+
 def _about_runs(
     identifier: str,
     statement: str,
     margin: Callable[..., Callable[[InvariantCase], float]],
     plot: Callable[..., Plot],
-    bound: Callable[[float], dict[str, Any]],
+    bound: Callable[[float], MarginEdge],
     **rest: Unpack[Remarks],
 ) -> Theorem:
     """A statement about runs: `margin(bins, accuracy)` of a case, `plot` of the hardest case.
@@ -257,7 +271,7 @@ def _accurate(
     beta: float,
 ) -> ThresholdClaim:
     updates = updates_needed(bins=bins, accuracy=accuracy)
-    dynamics: dict[str, Any] = {
+    dynamics: Dynamics = {
         # An error just above the one that is allowed is the likeliest to be overlooked.
         "queries": partial(query_of_gap, gap=0.76 * accuracy),
         "learning_rate": accuracy / 8,

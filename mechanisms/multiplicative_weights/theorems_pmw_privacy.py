@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import log, prod
-from typing import Any
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -45,7 +45,14 @@ BELOW = whole(5, 0, 12, "queries before the last")
 NOISE_EPSILON = number(1.0, 0.2, 2, "1 / (n times the scale of the noises)")
 
 
-def _claiming(mechanism: Mechanism, epsilon: float, **hard: Any) -> Subject:
+class HardInstance(TypedDict, total=False):
+    """Where a claim is nearly tight, as the claim says it."""
+
+    examples: tuple[tuple[Database, Database], ...]
+    outputs: tuple[object, ...]
+
+
+def _claiming(mechanism: Mechanism, epsilon: float, **hard: Unpack[HardInstance]) -> Subject:
     """The mechanism with this claim of pure privacy beside its others."""
     first = mechanism.claims[0]
     assert isinstance(first, PrivacyClaim)
@@ -175,6 +182,14 @@ BINS = 3
 """Elements that a session is about."""
 
 
+class SessionParameters(TypedDict):
+    """The parameters of a session."""
+
+    noise_epsilon: float
+    updates: int
+    records: int
+
+
 def _session(noise_epsilon: float, updates: int, records: int) -> Mechanism:
     return pmw_session_mechanism(
         accuracy=ACCURACY, noise_epsilon=noise_epsilon, updates=updates, records=records
@@ -226,7 +241,7 @@ def _uneven(records: int) -> tuple[list[int], list[object]]:
     return [far, records // 4, records - far - records // 4], Analyst.scripted(*ASKED).written()
 
 
-def _sessions_law(**parameters: Any) -> Subject:
+def _sessions_law(**parameters: Unpack[SessionParameters]) -> Subject:
     session, run = _unheeding(**parameters)
 
     def other(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
@@ -236,7 +251,7 @@ def _sessions_law(**parameters: Any) -> Subject:
     return Subject(claim=claim, mechanism=session)
 
 
-def _sessions_density(**parameters: Any) -> IdentityClaim:
+def _sessions_density(**parameters: Unpack[SessionParameters]) -> IdentityClaim:
     def apart() -> float:
         session, run = _unheeding(**parameters)
         data, analyst = _uneven(parameters["records"])
@@ -249,7 +264,7 @@ def _sessions_density(**parameters: Any) -> IdentityClaim:
     return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-6)
 
 
-def _session_learns(**parameters: Any) -> Subject:
+def _session_learns(**parameters: Unpack[SessionParameters]) -> Subject:
     made = _session(**parameters)
     return Subject(claim=made.claims[1], mechanism=made)
 
@@ -351,19 +366,24 @@ def _one_of(run: Callable[..., Array], part: int) -> Callable[..., Array]:
     return drawn
 
 
-def _updates_law(part: int, data: Callable[[int, float], list[int]], **parameters: Any) -> Subject:
+def _updates_law(
+    part: int,
+    data: Callable[[int, float], list[int]],
+    noise_epsilon: float,
+    updates: int,
+    records: int,
+) -> Subject:
     """Steps, or noise, of the updates of a session whose data are these."""
-    session = _session(**parameters)
-    law = {name: parameters[name] for name in ("noise_epsilon", "updates")}
-    counts = data(parameters["records"], parameters["noise_epsilon"])
+    session = _session(noise_epsilon, updates, records)
+    counts = data(records, noise_epsilon)
     database = [counts, Analyst.scripted(INSISTED).written()]
-    claim = EqualityClaim(
-        other=_one_of(partial(updates_by_law, **law), part), databases=(database,)
-    )
+    law = partial(updates_by_law, noise_epsilon=noise_epsilon, updates=updates)
+    claim = EqualityClaim(other=_one_of(law, part), databases=(database,))
+    shows = partial(updates_of, run=session.run, noise_epsilon=noise_epsilon, updates=updates)
     shown = Mechanism(
         trust_rows=True,
         name="pmw-session-updates",
-        run=_one_of(partial(updates_of, run=session.run, **law), part),
+        run=_one_of(shows, part),
         databases=session.databases,
         claims=(claim,),
         reference=SOURCE,

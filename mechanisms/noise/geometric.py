@@ -13,7 +13,7 @@ for simulation, not for secrets.
 from collections.abc import Callable
 from functools import partial
 from math import ceil, exp, expm1, log, log1p
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -105,6 +105,14 @@ ROUNDING = 1e-9
 FLATTEST = 2.0**-40
 
 
+class BoundGeometric(TypedDict):
+    """What `geometric` is bound to."""
+
+    query: Callable[[Database], ArrayLike]
+    sensitivity: float
+    epsilon: float
+
+
 def geometric(
     database: Database,
     rng: np.random.Generator,
@@ -182,7 +190,7 @@ def geometric_mechanism(
     """
     require_positive(sensitivity=sensitivity, epsilon=epsilon)
     ratio = exp(-epsilon / sensitivity)
-    bound: dict[str, Any] = {"query": query, "sensitivity": sensitivity, "epsilon": epsilon}
+    bound: BoundGeometric = {"query": query, "sensitivity": sensitivity, "epsilon": epsilon}
 
     def error(database: Database, output: Output) -> Array:
         return np.abs(np.asarray(output) - query(database))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, exp, log
-from typing import Any
+from typing import NotRequired, Required, TypedDict, Unpack
 
 import numpy as np
 
@@ -81,6 +81,40 @@ def _multiplied(database: Database, *, score: Callable[[Database], Array], unit:
     return unit * np.asarray(score(database), dtype=float)
 
 
+class SelectorKeywords(TypedDict):
+    """The keywords of a sampler."""
+
+    score: Callable[[Database], Array]
+    sensitivity: float
+    epsilon: float
+    monotone: NotRequired[bool]
+
+
+class RegretFields(TypedDict, total=False):
+    """What a claim of the regret may say beside its loss and its bound."""
+
+    levels: tuple[float, ...]
+    databases: tuple[Database, ...]
+    identifier: str
+    statement: str
+    reference: str
+
+
+class SelectorFields(TypedDict, total=False):
+    """How a mechanism is called, and by whom it is."""
+
+    name: Required[str]
+    identifier: str
+    reference: str
+
+
+class ScoreFields(TypedDict, total=False):
+    """What is said of the scores of a selection."""
+
+    sensitivity: float
+    monotone: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """What is selected from: how good each candidate is on a database, and on which databases.
@@ -118,12 +152,14 @@ class Selection:
             ahead=None if ahead is None else lambda points: ahead(ceil(points / unit)),
         )
 
-    def given(self, epsilon: float) -> dict[str, Any]:
+    def given(self, epsilon: float) -> SelectorKeywords:
         """The keywords of a sampler that selects with `epsilon` nats of privacy."""
-        monotone = {"monotone": True} if self.monotone else {}
-        return {
-            "score": self.score, "sensitivity": self.sensitivity, "epsilon": epsilon, **monotone
+        given: SelectorKeywords = {
+            "score": self.score, "sensitivity": self.sensitivity, "epsilon": epsilon
         }  # fmt: skip
+        if self.monotone:
+            given["monotone"] = True
+        return given
 
     def law(self, log_probabilities: Callable[..., Array], epsilon: float) -> Callable[..., Output]:
         """The exact law of the index selected; see `candidate_law`."""
@@ -135,7 +171,7 @@ class Selection:
         *,
         tail: Callable[[float], float] = lambda distance: exp(-distance),
         ties: bool = False,
-        **described: Any,
+        **described: Unpack[RegretFields],
     ) -> UtilityClaim:
         """P[regret >= scale x] <= candidates tail(x), with the scale of one noise.
 
@@ -173,7 +209,7 @@ class Selection:
         *claims: Claim,
         epsilon: float,
         proof: str,
-        **described: Any,
+        **described: Unpack[SelectorFields],
     ) -> Mechanism:
         """`select` with `epsilon` nats of privacy, as `proof` says, with its law and `claims`.
 
@@ -204,7 +240,7 @@ def by_counts(bins: int, *, relation: Relation = Relation.ADD_REMOVE, **domain: 
 
 
 def by_occurrences(
-    categories: int, *, relation: Relation = Relation.ADD_REMOVE, **fields: Any
+    categories: int, *, relation: Relation = Relation.ADD_REMOVE, **fields: Unpack[ScoreFields]
 ) -> Selection:
     """Values of a record, each as good as the records that have it; `fields` are any others."""
     return Selection(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations, pairwise
 from math import ceil, comb, exp, inf, log, log1p, prod
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -178,6 +178,21 @@ def _log_between(low: float, high: float) -> float:
     return log1p(-(exp(low) + exp(-high)) / 2)
 
 
+class BoundScales(TypedDict):
+    """The noises of a run, and after how many positives it is over."""
+
+    threshold_scale: float
+    query_scale: float
+    positives: float
+
+
+class BoundComparison(BoundScales):
+    """What `above_threshold` and its law are bound to."""
+
+    queries: Callable[[Database], Array]
+    threshold: float
+
+
 def above_threshold(
     database: Database,
     rng: np.random.Generator,
@@ -293,7 +308,7 @@ def above_threshold_mechanism(
         query_epsilon=query_epsilon,
         positives=positives,
     )
-    bound: dict[str, Any] = {"queries": queries, "threshold": threshold, **scales}
+    bound: BoundComparison = {"queries": queries, "threshold": threshold, **scales}
     return Mechanism(
         trust_rows=True,
         name=name,
@@ -316,7 +331,7 @@ def above_threshold_mechanism(
 
 def noise_scales(
     *, sensitivity: float, threshold_epsilon: float, query_epsilon: float, positives: float
-) -> dict[str, float]:
+) -> BoundScales:
     """The arguments of `above_threshold` that make it threshold_epsilon + query_epsilon private."""
     require_positive(
         sensitivity=sensitivity,

@@ -6,11 +6,12 @@ Algorithms are numbered as there.
 from dataclasses import replace
 from functools import partial
 from math import inf
-from typing import Any
+from typing import TypedDict, Unpack
 
 from ..model import Histogram, NegativeControl, Relation
 from .above_threshold import (
     SPARSE_VECTOR,
+    BoundComparison,
     above_threshold,
     above_threshold_law,
     above_threshold_mechanism,
@@ -20,7 +21,7 @@ from .above_threshold import (
 from .sparse_vector_variants import numeric_sparse_vector, sparse_vector_session_mechanism
 
 # What `SPARSE_VECTOR` runs with; its three positives scale the noise of the queries to 6.
-SOUND: dict[str, Any] = {
+SOUND: BoundComparison = {
     "queries": partial(take, bins=(1, 1, 1, 0, 0, 0)),
     "threshold": 10.0,
     **noise_scales(sensitivity=1.0, threshold_epsilon=0.5, query_epsilon=1.0, positives=3),
@@ -28,8 +29,18 @@ SOUND: dict[str, Any] = {
 NOISE_OF_ONE_QUERY = 1.0
 
 
-def _altered(name: str, identifier: str, defect: str, **changed: float) -> NegativeControl:
-    arguments = {**SOUND, **changed}
+class ChangedNoise(TypedDict, total=False):
+    """What of a sound run is not as it should be."""
+
+    threshold_scale: float
+    query_scale: float
+    positives: float
+
+
+def _altered(
+    name: str, identifier: str, defect: str, **changed: Unpack[ChangedNoise]
+) -> NegativeControl:
+    arguments: BoundComparison = {**SOUND, **changed}
     return NegativeControl(
         identifier=identifier,
         mechanism=replace(

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from ..model import (
 )
 from .above_threshold import (
     ABOVE,
+    BoundComparison,
     bit_claims,
     compare,
     log_bits,
@@ -136,7 +136,7 @@ def numeric_sparse_vector_mechanism(
         query_epsilon=query_epsilon,
         positives=positives,
     )
-    bound: dict[str, Any] = {"queries": queries, "threshold": threshold, **scales}
+    bound: BoundComparison = {"queries": queries, "threshold": threshold, **scales}
     answer_scale = positives * sensitivity / answer_epsilon
     epsilon = threshold_epsilon + query_epsilon + answer_epsilon
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from math import ceil, log
-from typing import Any
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -118,35 +118,36 @@ def _units(database: Database, *, bins: tuple[int, ...]) -> Array:
     return UNIT * take(database, bins=bins)
 
 
+class ComparisonLosses(TypedDict):
+    """What a run or a session loses, and after how many answers above it is over."""
+
+    threshold_epsilon: float
+    query_epsilon: float
+    positives: int
+
+
 def _unheeding(
-    threshold_epsilon: float, query_epsilon: float, positives: int
+    **losses: Unpack[ComparisonLosses],
 ) -> tuple[Mechanism, Mechanism, tuple[Database, ...]]:
     """A session whose analyst heeds no answer, the same queries in one run, and their data."""
-    given: dict[str, Any] = {
-        "threshold": 10 * UNIT,
-        "sensitivity": UNIT,
-        "threshold_epsilon": threshold_epsilon,
-        "query_epsilon": query_epsilon,
-        "positives": positives,
-    }
-    session = sparse_vector_session_mechanism(length=len(IN_TURN), **given)
+    session = sparse_vector_session_mechanism(
+        length=len(IN_TURN), threshold=10 * UNIT, sensitivity=UNIT, **losses
+    )
     at_once = above_threshold_mechanism(
         queries=partial(_units, bins=IN_TURN),
         length=len(IN_TURN),
+        threshold=10 * UNIT,
+        sensitivity=UNIT,
         relation=Relation.REPLACE_ONE,
         databases=Histogram(bins=2, total=20),
-        **given,
+        **losses,
     )
     return session, at_once, ([10, 10], [9, 11], APART)
 
 
-def _session(positives: int, **epsilons: Any) -> Mechanism:
+def _session(**losses: Unpack[ComparisonLosses]) -> Mechanism:
     return sparse_vector_session_mechanism(
-        length=MISSED + positives,
-        positives=positives,
-        threshold=10 * UNIT,
-        sensitivity=UNIT,
-        **epsilons,
+        length=MISSED + losses["positives"], threshold=10 * UNIT, sensitivity=UNIT, **losses
     )
 
 
@@ -157,8 +158,8 @@ def as_session(kinds: Array) -> Array:
     return heard
 
 
-def _sessions_law(**parameters: Any) -> Subject:
-    session, at_once, _ = _unheeding(**parameters)
+def _sessions_law(**losses: Unpack[ComparisonLosses]) -> Subject:
+    session, at_once, _ = _unheeding(**losses)
 
     def other(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
         return as_session(at_once.run(database[0], rng, size=size))
@@ -167,9 +168,9 @@ def _sessions_law(**parameters: Any) -> Subject:
     return Subject(claim=EqualityClaim(other=other, databases=(asked,)), mechanism=session)
 
 
-def _sessions_density(**parameters: Any) -> IdentityClaim:
+def _sessions_density(**losses: Unpack[ComparisonLosses]) -> IdentityClaim:
     def apart() -> float:
-        session, at_once, databases = _unheeding(**parameters)
+        session, at_once, databases = _unheeding(**losses)
         assert session.log_probability is not None
         assert at_once.law is not None
         worst = 0.0
@@ -224,7 +225,9 @@ def _unlike(ratio: float, positives: int) -> IdentityClaim:
     return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-8)
 
 
-def _numbers(bins: tuple[int, ...], answer_epsilon: float, **bits: Any) -> Mechanism:
+def _numbers(
+    bins: tuple[int, ...], answer_epsilon: float, **losses: Unpack[ComparisonLosses]
+) -> Mechanism:
     return numeric_sparse_vector_mechanism(
         queries=partial(_units, bins=bins),
         length=len(bins),
@@ -233,13 +236,14 @@ def _numbers(bins: tuple[int, ...], answer_epsilon: float, **bits: Any) -> Mecha
         answer_epsilon=answer_epsilon,
         relation=Relation.REPLACE_ONE,
         databases=Histogram(bins=2, total=20),
-        **bits,
+        **losses,
     )
 
 
-def _numbers_lose(positives: int, **parameters: float) -> Subject:
+def _numbers_lose(answer_epsilon: float, **losses: Unpack[ComparisonLosses]) -> Subject:
     """Queries that rise with a record stay below, those that fall are above, with far answers."""
-    made = _numbers((1,) * MISSED + (0,) * positives, positives=positives, **parameters)
+    positives = losses["positives"]
+    made = _numbers((1,) * MISSED + (0,) * positives, answer_epsilon, **losses)
     claim = made.claims[0]
     assert isinstance(claim, PrivacyClaim)
     output = np.array([[BELOW, np.nan]] * MISSED + [[ABOVE, 100 * UNIT]] * positives)
@@ -249,13 +253,12 @@ def _numbers_lose(positives: int, **parameters: float) -> Subject:
     return Subject(claim=claim, mechanism=replace(made, claims=(claim, *made.claims[1:])))
 
 
-def _numbers_density(positives: int, **parameters: Any) -> IdentityClaim:
+def _numbers_density(answer_epsilon: float, **losses: Unpack[ComparisonLosses]) -> IdentityClaim:
     """The law of the bits times the Laplace density of every answer, by a law of its own."""
     bins, data = (0, 1, 0), [11, 9]
 
     def apart() -> float:
-        given = {name: parameters[name] for name in ("threshold_epsilon", "query_epsilon")}
-        made = _numbers(bins, positives=positives, **parameters)
+        made = _numbers(bins, answer_epsilon, **losses)
         bits = above_threshold_mechanism(
             queries=partial(_units, bins=bins),
             length=len(bins),
@@ -263,14 +266,13 @@ def _numbers_density(positives: int, **parameters: Any) -> IdentityClaim:
             sensitivity=UNIT,
             relation=Relation.REPLACE_ONE,
             databases=Histogram(bins=2, total=20),
-            positives=positives,
-            **given,
+            **losses,
         )
         assert bits.law is not None
         assert made.log_probability is not None
         law = bits.law(data)
         assert isinstance(law, FiniteLaw)
-        scale = positives * UNIT / parameters["answer_epsilon"]
+        scale = losses["positives"] * UNIT / answer_epsilon
         errors = np.array([0.3, -2.0, 5.0])
         above = law.outcomes == ABOVE
         answers = np.where(above, UNIT * np.array(data)[list(bins)] + errors, np.nan)
@@ -307,9 +309,9 @@ def _quiet(scale: float) -> IdentityClaim:
     return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-9)
 
 
-def _answers(**parameters: float) -> Subject:
+def _answers(answer_epsilon: float, **losses: Unpack[ComparisonLosses]) -> Subject:
     """One count, asked for again and again: a record moves all answers the same way."""
-    made = _numbers((0, 0, 0), **parameters)
+    made = _numbers((0, 0, 0), answer_epsilon, **losses)
     return Subject(claim=made.claims[2], mechanism=made)
 
 
