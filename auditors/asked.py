@@ -52,11 +52,11 @@ class Argument:
             return False
 
 
-def _whole(least: int) -> Callable[[Any], bool]:
+def _whole(least: int) -> Callable[[float], bool]:
     return lambda value: least <= value < LARGEST and value == int(value)
 
 
-def _time(value: Any) -> bool:
+def _time(value: float) -> bool:
     return 0 < value < LARGEST
 
 

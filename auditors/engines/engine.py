@@ -34,6 +34,7 @@ from ..workers.streams import Block
 Counted = Callable[[Sequence[Block]], Iterator[tuple[int, int]]]
 """Draws blocks and gives (place in the sequence, hits) of each as it is finished."""
 T = TypeVar("T")
+Done = TypeVar("Done")
 
 BACKENDS = ("loky", "dask", "ray")
 LOSSES = 2
@@ -50,6 +51,35 @@ POLL = 0.5
 """Seconds between two looks at whether a scheduler is still there."""
 PATIENCE = 10.0
 """Seconds to wait for a scheduler, and for its first worker."""
+
+
+class _Future(Protocol[Done]):
+    """A bundle of jobs at dask, as far as it matters here."""
+
+    key: str
+    status: str
+
+    def result(self) -> list[tuple[int, Done]]:
+        """What came of the jobs; raises what they raised."""
+        ...
+
+    def add_done_callback(self, tell: "Callable[[_Future[Done]], None]") -> None:
+        """Tell that it is done."""
+        ...
+
+
+class _Client(Protocol):
+    """A client of dask, as far as it matters for the versions of the workers."""
+
+    def wait_for_workers(self, n_workers: int, timeout: float) -> object:
+        """Wait until there are so many."""
+        ...
+
+    def run(
+        self, function: Callable[[], dict[str, str]], on_error: str
+    ) -> dict[str, dict[str, str] | BaseException]:
+        """What the function returns on each worker, by the worker's address."""
+        ...
 
 
 class Book(Protocol):
@@ -221,8 +251,8 @@ class Engine:
         worker could not load, nor of a scheduler that went away, and would wait for ever.
         """
         client = loaded("dask", "distributed").get_client()
-        finished = Queue[Any]()
-        running: dict[str, Any] = {}
+        finished: Queue[_Future[T]] = Queue()
+        running: dict[str, _Future[T]] = {}
         quiet, seen = 0.0, monotonic()
 
         def send() -> None:
@@ -471,7 +501,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _require_same_versions(client: Any) -> None:
+def _require_same_versions(client: _Client) -> None:
     """EngineError unless the workers can run our code and draw the same bits."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)

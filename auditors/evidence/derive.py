@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from itertools import accumulate, groupby
 from math import ceil, exp, floor, inf, log, log10, nan
-from typing import Any
 
 import numpy as np
 
@@ -304,17 +303,24 @@ def power_of(
     judged = two_digits(max(looks[-1].hits[0], 1) / looks[-1].trials[0])
     magnitude = floor(log10(judged / 10) + 1e-9)
     rates = {judged, usual(claim.delta), 10.0**magnitude, 10.0 ** (magnitude - 1)}
-    asked: dict[str, Any] = {
-        "epsilon": claim.epsilon,
-        "delta": claim.delta,
-        "distance": claim.steps,
-    }
     figures = {
-        p: power.refutable_epsilon(p, (trials, trials), level=level, **asked)
+        p: power.refutable_epsilon(
+            p,
+            (trials, trials),
+            level=level,
+            epsilon=claim.epsilon,
+            delta=claim.delta,
+            distance=claim.steps,
+        )
         for p in sorted(rates, reverse=True)
     }
     impossible = power.detectable_probability(
-        (trials, trials), level=spent, noticed=Noticing(*learning.noticed).chance, **asked
+        (trials, trials),
+        level=spent,
+        noticed=Noticing(*learning.noticed).chance,
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        distance=claim.steps,
     )
     return tuple(figures.items()), figures[judged], impossible
 

@@ -215,7 +215,7 @@ def _judged(
 
 
 def stated_claim(
-    *, epsilon: float | None, delta: Any, distance: int, **curves: Any
+    *, epsilon: float | None, delta: float | None, distance: int, **curves: Any
 ) -> PrivacyClaim | None:
     """The one claim that is stated, about neighbours as declared; None for none."""
     points = curves.pop("curve")

@@ -22,7 +22,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf, log, sqrt
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 
@@ -106,7 +105,7 @@ def judge_samples(
     mu: float | None = None,
     rho: float | None = None,
     renyi: Sequence[tuple[float, float]] | None = None,
-    curve: Any = None,
+    curve: object = None,
     distance: int = 1,
     alpha: float = 1e-3,
 ) -> Judged:

@@ -275,7 +275,7 @@ def _refuted(
     return refutes(canaries, guesses, right, inverse_of(curve.scaled(size), distance), level)
 
 
-def _needed(guesses: int, claimed: float, test: Any) -> int:
+def _needed(guesses: int, claimed: float, test: Callable[[tuple[int, int], float], bool]) -> int:
     """The least number of right guesses that refutes the claim; one more than all for none."""
     low, high = guesses // 2, guesses + 1
     while high - low > 1:

@@ -12,9 +12,12 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsFloat
+
+OfLibrary = Any
+"""An object of a library that is not imported here, so that nobody knows its type."""
 
 DECLARED, ADD_REMOVE, REPLACE_ONE = "declared", "add-remove", "replace-one"
 RELATIONS = {
@@ -36,7 +39,7 @@ class Opened(NamedTuple):
 
     run: Callable[..., object]
     seeded: bool
-    said: dict[str, Any]
+    said: Mapping[str, Any]
 
 
 def named(text: str) -> tuple[str, tuple[str, ...]]:
@@ -60,7 +63,9 @@ def opened(found: object, name: str, released: Sequence[str] = ()) -> Opened | N
     return None
 
 
-def claim(relation: str, reference: str, epsilon: Any, delta: Any = 0.0) -> dict[str, Any]:
+def claim(
+    relation: str, reference: str, epsilon: OfLibrary, delta: SupportsFloat | None = 0.0
+) -> dict[str, object]:
     """A claim of one pair of numbers, in nats."""
     return {
         "relation": relation, "reference": reference,
@@ -99,14 +104,14 @@ def of_model(model: object, name: str, released: Sequence[str]) -> Opened:
     return Opened(partial(fitted, model, tuple(released), labelled(model)), True, said)
 
 
-def labelled(model: Any) -> bool:
+def labelled(model: OfLibrary) -> bool:
     """Whether `fit` requires labels beside the rows."""
     wanted = list(inspect.signature(model.fit).parameters.values())[1:2]
     return any(one.default is one.empty and one.kind != one.VAR_KEYWORD for one in wanted)
 
 
 def fitted(
-    model: Any, released: Sequence[str], labels: bool, database: object, rng: Any
+    model: OfLibrary, released: Sequence[str], labels: bool, database: object, rng: OfLibrary
 ) -> dict[str, object]:
     """The attributes of a fresh copy, seeded from `rng` wherever it takes a `random_state`."""
     import numpy
@@ -144,7 +149,7 @@ def attribute(model: object, name: str) -> object:
 # --- objects that know their claim ----------------------------------------------------------------
 
 
-def of_measurement(measurement: Any, name: str, d_in: object = 1) -> Opened:
+def of_measurement(measurement: OfLibrary, name: str, d_in: object = 1) -> Opened:
     """An OpenDP measurement, with the claim that its map gives for databases `d_in` apart.
 
     OpenDP draws from the operating system. A database is the measurement's argument.
@@ -178,7 +183,7 @@ def of_measurement(measurement: Any, name: str, d_in: object = 1) -> Opened:
     return Opened(partial(called, measurement), False, said)
 
 
-def mapped(measurement: Any, d_in: Any) -> Any:
+def mapped(measurement: OfLibrary, d_in: OfLibrary) -> OfLibrary:
     """What the map gives; a distance of floats wants a float."""
     try:
         return measurement.map(d_in)
@@ -186,12 +191,12 @@ def mapped(measurement: Any, d_in: Any) -> Any:
         return measurement.map(float(d_in))
 
 
-def called(found: Any, database: object, rng: object) -> Any:
+def called(found: OfLibrary, database: object, rng: object) -> object:
     """The object on the database; its randomness is its own."""
     return found(database)
 
 
-def of_diffprivlib(mechanism: Any, name: str) -> Opened:
+def of_diffprivlib(mechanism: OfLibrary, name: str) -> Opened:
     """A diffprivlib mechanism on one value; each draw is of a copy seeded from the generator.
 
     Neighbours are values at most its sensitivity apart, which whoever gives a pair sees to.
@@ -208,7 +213,7 @@ def of_diffprivlib(mechanism: Any, name: str) -> Opened:
     return Opened(partial(randomised, mechanism), True, said)
 
 
-def randomised(mechanism: Any, database: object, rng: Any) -> Any:
+def randomised(mechanism: OfLibrary, database: object, rng: OfLibrary) -> object:
     """One draw of a copy."""
     fresh = copy.copy(mechanism)
     seeded = sys.modules["diffprivlib.utils"].check_random_state
@@ -216,7 +221,7 @@ def randomised(mechanism: Any, database: object, rng: Any) -> Any:
     return fresh.randomise(database)
 
 
-def of_python_dp(found: Any, name: str) -> Opened:
+def of_python_dp(found: OfLibrary, name: str) -> Opened:
     """A mechanism with `add_noise` on one value, or an algorithm with `quick_result` on a list.
 
     Neighbours of the first are values at most the sensitivity apart, given as a pair. python-dp
@@ -236,17 +241,17 @@ def of_python_dp(found: Any, name: str) -> Opened:
     return Opened(run, False, {"claims": [told], "reference": f"python-dp {kind_of(found)}"})
 
 
-def noised(found: Any, database: object, rng: object) -> object:
+def noised(found: OfLibrary, database: object, rng: object) -> object:
     """The value with noise."""
     return found.add_noise(database)
 
 
-def computed(found: Any, database: Any, rng: object) -> Any:
+def computed(found: OfLibrary, database: Iterable[object], rng: object) -> object:
     """The result; an algorithm spends its budget with each, and quick_result starts it afresh."""
     return found.quick_result(list(database))
 
 
-def of_pure_ldp(client: Any, name: str) -> Opened:
+def of_pure_ldp(client: OfLibrary, name: str) -> Opened:
     """A pure-ldp client's `privatise` on one value; any two values are neighbours."""
     if not callable(getattr(client, "privatise", None)):
         raise TypeError(
@@ -257,7 +262,7 @@ def of_pure_ldp(client: Any, name: str) -> Opened:
     return Opened(partial(privatised, client), False, said)
 
 
-def privatised(client: Any, database: object, rng: object) -> Any:
+def privatised(client: OfLibrary, database: object, rng: object) -> object:
     """The report of a user."""
     return client.privatise(database)
 
@@ -272,7 +277,7 @@ def of_torch(module: object, name: str) -> Opened:
     return Opened(partial(forwarded, module), True, {"reference": f"torch {kind_of(module)}"})
 
 
-def forwarded(module: Any, database: object, rng: object) -> object:
+def forwarded(module: OfLibrary, database: object, rng: object) -> object:
     """What the module makes of a list of numbers in torch's default type, as an array."""
     torch = sys.modules["torch"]
     with torch.no_grad():
@@ -280,9 +285,9 @@ def forwarded(module: Any, database: object, rng: object) -> object:
     return made.numpy() if isinstance(made, torch.Tensor) else made
 
 
-def of_dpwitness(found: Any, name: str) -> Opened | None:
+def of_dpwitness(found: OfLibrary, name: str) -> Opened | None:
     """A Mechanism of dpwitness that another process runs: its privacy claims that are no curves."""
-    mechanism = getattr(found, "mechanism", found)
+    mechanism: OfLibrary = getattr(found, "mechanism", found)
     if not callable(getattr(mechanism, "run", None)):
         return None
     claims = [

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.model import (
+    Array,
     ConcentratedCurve,
     Curve,
     Database,
     Mechanism,
+    Output,
     PointsCurve,
     PrivacyClaim,
     Relation,
@@ -106,7 +108,7 @@ class RemoteRun:
         outputs = parts[0] if len(parts) == 1 else _joined(parts)
         return outputs if size is not None else _first(outputs)
 
-    def _started(self) -> dict[str, Any]:
+    def _started(self) -> dict[str, object]:
         child = Program(self.words, self.limit)
         self._child.append(child)
         try:
@@ -172,7 +174,7 @@ class RemoteRun:
         except EvidenceFormatError as error:
             raise ContractError(f"an output of {self.words[0]} cannot be read: {error}") from None
 
-    def _array(self, child: Program, header: dict[str, object], size: int) -> Any:
+    def _array(self, child: Program, header: dict[str, object], size: int) -> Array:
         kind, shape = header.get("dtype"), header.get("shape")
         if kind not in TYPES or not isinstance(shape, list):
             raise ContractError(
@@ -211,7 +213,7 @@ def _failure(kind: str) -> type[RemoteFailure]:
     return type(kind.rpartition(".")[2], (RemoteFailure,), inside)
 
 
-def _joined(parts: list[Any]) -> object:
+def _joined(parts: list[Output]) -> object:
     """The answers to several requests as one answer."""
     first = parts[0]
     if all(isinstance(p, np.ndarray) and p.shape[1:] == first.shape[1:] for p in parts):
@@ -227,7 +229,7 @@ def _joined(parts: list[Any]) -> object:
     return [row for part in parts for row in part]
 
 
-def _first(outputs: Any) -> object:
+def _first(outputs: Output) -> object:
     """The only one of an answer to a request for one."""
     if type(outputs) is tuple:
         return tuple(map(_first, outputs))

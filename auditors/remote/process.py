@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO
 
 from ..errors import ContractError, InvalidArgument, MechanismHangs
 from ..silence import Silence
@@ -84,7 +84,7 @@ class Program:
             rest = rest[written:]
             patience.came(written)
 
-    def receive(self) -> dict[str, Any]:
+    def receive(self) -> dict[str, object]:
         """The next line, which must be a JSON object."""
         line = self._line()
         try:

@@ -60,6 +60,8 @@ WHOLE = -1
 Single = Callable[[Database, Stream, int], Output]
 Ask = Callable[[Outputs, int], object]
 """What is asked of a block's outputs where they are, with a number that belongs to the block."""
+Answer = Any
+"""What came of it: counts, tallies, outputs, or whatever else was asked."""
 NARROW = 16
 """Numbers and labels of an output up to which thousands of them take no room to speak of."""
 KEPT = 64
@@ -371,7 +373,7 @@ class Drawn:
 
     pace: float
     hits: int
-    answer: Any
+    answer: Answer
     inside: NDArray[np.uint8] | None
     first: Outputs | None
     returned: list[object] | None

@@ -268,7 +268,7 @@ def _located(name: str) -> Path | None:
         parent = sys.modules.get(name.rpartition(".")[0])
         if parent is not None and not hasattr(parent, "__path__"):
             return None  # a name in a module that is no package
-        path: Any = None
+        path: Sequence[str] | None = None
         whole = ""
         for part in name.split("."):
             if whole and path is None:
@@ -281,7 +281,7 @@ def _located(name: str) -> Path | None:
     return _resolved(found) if found and found.endswith(".py") else None
 
 
-def _spec(name: str, path: Any) -> importlib.machinery.ModuleSpec | None:
+def _spec(name: str, path: Sequence[str] | None) -> importlib.machinery.ModuleSpec | None:
     """Where a module would be loaded from; importlib's own search would load its parents.
 
     Every finder is asked: a package that is installed editable may have one of its own, and must

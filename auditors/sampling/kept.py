@@ -14,13 +14,13 @@ import copy
 import io
 import json
 from collections import ChainMap, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -132,7 +132,7 @@ def _tuple(value: tuple[object, ...]) -> tuple[object, ...]:
     return value if plain else tuple([_copied(item) for item in value])
 
 
-_COPIERS: dict[type, Callable[[Any], Any]] = {
+_COPIERS: dict[type, Callable[..., object]] = {
     list: _list, tuple: _tuple, dict: _dict, np.ndarray: _array,
 }  # fmt: skip
 
@@ -159,7 +159,9 @@ def _with_views(value: Output) -> Output:
     from cloudpickle import Pickler
 
     class Copier(Pickler):  # type: ignore[misc]
-        dispatch_table: ClassVar[Any] = ChainMap(_VIEWS, Pickler.dispatch_table)
+        dispatch_table: ClassVar[Mapping[type, Callable[..., object]]] = ChainMap(
+            _VIEWS, Pickler.dispatch_table
+        )
 
     held = io.BytesIO()
     try:
@@ -187,7 +189,7 @@ def _items(kind: type[dict[object, object]], items: list[tuple[object, object]])
     return kind(items).items()
 
 
-_VIEWS: dict[type, Callable[[Any], Any]] = {
+_VIEWS: dict[type, Callable[..., object]] = {
     MappingProxyType: lambda view: (MappingProxyType, (view.copy(),)),
     memoryview: lambda view: (memoryview, (view.tobytes(),)),
     type({}.keys()): lambda view: (_keys, (dict, [*view])),

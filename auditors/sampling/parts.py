@@ -42,11 +42,11 @@ class ClaimPart:
     function: Callable[..., Any]
     whose: str
     name: str
-    returns: Any
+    returns: object
     nan: int = 0
     outputs: int = 0
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> Any:
         """What the function returns, if it is what it must be; else InvalidArgument."""
         if self.returns == Array:
             return self._for_each(arguments)
@@ -76,7 +76,7 @@ class ClaimPart:
         advice = f"it was called with {_given(arguments)}"
         return called(self.whose, self.name, self.function, *arguments, advice=advice)
 
-    def _for_each(self, arguments: Sequence[Any]) -> Floats:
+    def _for_each(self, arguments: Sequence[Output]) -> Floats:
         """One number for each output, NaN only for outputs that are no numbers themselves."""
         *others, outputs = arguments
         values = self._asked(others, outputs)
@@ -90,7 +90,7 @@ class ClaimPart:
             self._require_apart(others, outputs, values)
         return values
 
-    def _asked(self, others: Sequence[object], outputs: Any) -> Floats:
+    def _asked(self, others: Sequence[object], outputs: Sequence[Output] | Array) -> Floats:
         number = len(outputs)
         wanted = f"it is given {number:,} outputs in one array"
         if isinstance(outputs, np.ndarray):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf, log
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from .calls import (
     IN_OTHER_ORDER,
     LEAST_BLOCK,
     WHOLE,
+    Answer,
     Ask,
     Calls,
     Drawn,
@@ -45,7 +46,7 @@ from .kept import KeptLines
 from .unseeded import CLUMPS, PIECES, PROBE, copies_generator, require_alike, require_alike_anew
 
 T = TypeVar("T")
-Work = Callable[..., Any]
+Work = Callable[..., Answer]
 
 REQUEST = 256
 """Draws of one request to a client, where they decide: a request is what stands alone there."""
@@ -295,7 +296,7 @@ class Sampler:
         self,
         databases: Sequence[Database],
         draws: int,
-        followed: tuple[Work, Callable[[Any], None]] | None = None,
+        followed: tuple[Work, Callable[[Answer], None]] | None = None,
         noise: int = 0,
     ) -> list[Outputs]:
         """The same of several databases, asked for at once.
@@ -372,7 +373,7 @@ class Sampler:
         blocks: Sequence[Block],
         parts: Sequence[int | None],
         ask: Ask | None = None,
-    ) -> tuple[list[int], list[Any]]:
+    ) -> tuple[list[int], list[Answer]]:
         """Of every block its hits and what is asked of its outputs: see `draw_blocks`."""
         hits, answers = [0] * len(blocks), [None] * len(blocks)
         with self.naming(pair):
@@ -460,7 +461,7 @@ class Sampler:
         blocks: Sequence[Block],
         parts: Sequence[int | None],
         ask: Ask | None,
-    ) -> Iterator[tuple[int, int, Any]]:
+    ) -> Iterator[tuple[int, int, Answer]]:
         """(place, hits, what was asked) of every block: from the book, or drawn now."""
         book = self.book
         if book is None:

@@ -7,7 +7,7 @@ and what is learnt is the same.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from ..events.events import Event, Partition
 from ..events.ledger import Ledger, Tallies
 from ..outputs.outputs import Outputs
 from ..workers.streams import Block
-from .calls import WHOLE, Ask
+from .calls import WHOLE, Answer, Ask
 from .sampling import Sampler, halves
 
 Hits = tuple[int, int]
@@ -96,7 +96,9 @@ def teach(
     before = lesson.draws
     hits: tuple[list[int], list[int]] = [], []
 
-    def come(parts: Sequence[int | None], start: int, ask: Ask | None = None) -> Any:
+    def come(
+        parts: Sequence[int | None], start: int, ask: Ask | None = None
+    ) -> tuple[Sequence[Answer], Sequence[Answer]]:
         found, sides = _asked(sampler, pair, event, blocks, parts, start, ask)
         for known, more in zip(hits, halves(found), strict=True):
             known.extend(more)
@@ -200,7 +202,7 @@ def _asked(
     parts: Sequence[int | None],
     start: int,
     ask: Ask | None = None,
-) -> tuple[list[int], tuple[Sequence[Any], Sequence[Any]]]:
+) -> tuple[list[int], tuple[Sequence[Answer], Sequence[Answer]]]:
     """Hits and answers of as many blocks of each side as there are parts, from `start` on."""
     some = [b for side in halves(blocks) for b in side[start : start + len(parts)]]
     hits, answers = sampler.results(pair, event, some, [*parts, *parts], ask)

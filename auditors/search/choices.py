@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 Value = bool | int | float | str | bytes
 Suggest = Callable[["ExampleChoice"], Value | None]
 """A value to answer a choice with, or None to leave it to Hypothesis."""
-Limits = Mapping[str, Any]
+Inner = Any
+"""What Hypothesis hands about inside itself; it does not publish the types of that."""
+Limits = Mapping[str, Inner]
 """What a choice may be, by the names that Hypothesis gives it, such as min_value."""
 Made = tuple[str, Value, Limits]
 """Kind, value and limits of a choice that was made."""
@@ -166,7 +168,7 @@ class ChoiceSpace:
             finally:
                 self._held = False
 
-    def _made(self, data: Any) -> Example | None:
+    def _made(self, data: Inner) -> Example | None:
         from hypothesis.control import BuildContext
         from hypothesis.errors import StopTest, UnsatisfiedAssumption
         from hypothesis.internal.entropy import deterministic_PRNG
@@ -244,7 +246,7 @@ def _blocks(spans: Sequence[_Span]) -> list[Elements]:
 
 
 @lru_cache(maxsize=1)
-def _data_class() -> Any:
+def _data_class() -> Inner:
     from hypothesis.internal.conjecture.data import MAX_DEPTH, ConjectureData
     from hypothesis.internal.conjecture.utils import ONE_FROM_MANY_LABEL
     from hypothesis.strategies._internal.lazy import unwrap_strategies
@@ -258,7 +260,7 @@ def _data_class() -> Any:
         """
 
         def __init__(
-            self, *, bare: "dict[int, tuple[object, SearchStrategy[object]]]", **given: Any
+            self, *, bare: "dict[int, tuple[object, SearchStrategy[object]]]", **given: Inner
         ) -> None:
             self.made: list[Made] = []
             self.kept: list[_Span] = []
@@ -267,7 +269,9 @@ def _data_class() -> Any:
             self.bare = bare
             super().__init__(**given)
 
-        def draw(self, strategy: Any, label: int | None = None, observe_as: object = None) -> Any:
+        def draw(
+            self, strategy: Inner, label: int | None = None, observe_as: object = None
+        ) -> Inner:
             known = self.bare.get(id(strategy))
             if known is None:
                 strategy.validate()
@@ -301,10 +305,10 @@ def _data_class() -> Any:
                 if span is not None:
                     span.end, span.discarded = len(self.made), discard
 
-        def track_arg_label(self, label: str) -> Any:
+        def track_arg_label(self, label: str) -> Inner:
             return unlabelled
 
-        def _pop_choice(self, choice_type: Any, constraints: Any, *, forced: Any) -> Any:
+        def _pop_choice(self, choice_type: Inner, constraints: Inner, *, forced: Inner) -> Inner:
             value = self.prefix[self.index]  # type: ignore[index]
             if choice_type == "integer" and type(value) is int:
                 low, high = constraints["min_value"], constraints["max_value"]
@@ -320,10 +324,12 @@ def _data_class() -> Any:
                 return value
             return super()._pop_choice(choice_type, constraints, forced=forced)
 
-        def _draw(self, choice_type: Any, constraints: Any, *, observe: bool, forced: Any) -> Any:
+        def _draw(
+            self, choice_type: Inner, constraints: Inner, *, observe: bool, forced: Inner
+        ) -> Inner:
             if not observe or self.length >= self.max_length:
                 return super()._draw(choice_type, constraints, observe=observe, forced=forced)
-            value: Any = forced
+            value: Inner = forced
             if self.prefix is not None:
                 value = self._pop_choice(choice_type, constraints, forced=forced)
                 value = value if forced is None else forced
@@ -336,7 +342,7 @@ def _data_class() -> Any:
             self.length += len(value) if choice_type in ("string", "bytes") else 8
             return value
 
-        def _pooled_constraints(self, _: object, constraints: object) -> Any:
+        def _pooled_constraints(self, _: object, constraints: object) -> Inner:
             return constraints
 
         def freeze(self) -> None:
@@ -347,13 +353,13 @@ def _data_class() -> Any:
 
 
 @lru_cache(maxsize=1)
-def _provider_class() -> Any:
+def _provider_class() -> Inner:
     from hypothesis.internal.conjecture.providers import HypothesisProvider
 
     class Suggesting(HypothesisProvider):
         """Hypothesis's own choices, but for what is suggested."""
 
-        def __init__(self, data: Any, /, *, suggest: Suggest) -> None:
+        def __init__(self, data: Inner, /, *, suggest: Suggest) -> None:
             super().__init__(data)
             self.suggest = suggest
 
@@ -361,25 +367,25 @@ def _provider_class() -> Any:
             # Hypothesis takes constants from all loaded modules, which differ between runs.
             return None
 
-        def _asked(self, kind: str, constraints: Limits, make: Callable[[], object]) -> Any:
+        def _asked(self, kind: str, constraints: Limits, make: Callable[[], object]) -> Inner:
             found = self.suggest(ExampleChoice(kind, None, constraints))
             return make() if found is None else found
 
-        def draw_integer(self, *args: Any, **limits: Any) -> Any:
+        def draw_integer(self, *args: Inner, **limits: Inner) -> Inner:
             make = super().draw_integer
             limits = {**dict(zip(("min_value", "max_value"), args, strict=False)), **limits}
             return self._asked("integer", limits, lambda: make(**limits))
 
-        def draw_float(self, **limits: Any) -> Any:
+        def draw_float(self, **limits: Inner) -> Inner:
             make = super().draw_float
             return self._asked("float", limits, lambda: make(**limits))
 
-        def draw_string(self, intervals: Any, **limits: Any) -> Any:
+        def draw_string(self, intervals: Inner, **limits: Inner) -> Inner:
             make = super().draw_string
             whole = {"intervals": intervals, **limits}
             return self._asked("string", whole, lambda: make(intervals, **limits))
 
-        def draw_boolean(self, p: float = 0.5) -> Any:
+        def draw_boolean(self, p: float = 0.5) -> Inner:
             make = super().draw_boolean
             return self._asked("boolean", {"p": p}, lambda: make(p))
 

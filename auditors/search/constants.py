@@ -34,6 +34,8 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Array
+
 MOST = 200
 """Constants that are used; later ones are left out."""
 COMMONEST = (0, 1)
@@ -56,7 +58,9 @@ SOLUTIONS = 4
 """Solutions of one comparison."""
 MOST_COMPARISONS = 50
 
-OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+Numbers = Array | float
+Function = Callable[[Numbers], Numbers]
+OPERATIONS: Mapping[str, Callable[[Numbers, Numbers], Numbers]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -73,9 +77,6 @@ OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
 """What is followed, by its sign; bools are never operated on."""
 CAREFUL = ("<<", "**")
 """Operations whose result may be too large to be worth it."""
-
-Numbers = NDArray[Any] | float
-Function = Callable[[Numbers], Numbers]
 
 
 def constants_of(run: object) -> tuple[object, ...]:
@@ -483,7 +484,7 @@ def _solved(left: _Term, right: _Term) -> Iterator[int]:
             yield from _met(numbers, made, right.value)
 
 
-def _met(numbers: NDArray[np.int64], made: NDArray[Any], goal: float) -> Iterator[int]:
+def _met(numbers: NDArray[np.int64], made: Array, goal: float) -> Iterator[int]:
     met = numbers[made == goal]
     if not len(met):
         below = made < goal

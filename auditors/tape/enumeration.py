@@ -25,9 +25,10 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from time import monotonic, process_time
 from types import FrameType, ModuleType
-from typing import Any, NoReturn, SupportsInt, TypeVar
+from typing import Any, NoReturn, SupportsIndex, SupportsInt, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.special import gammaln, xlog1py, xlogy
 
 from ...mechanisms.model import Database, Output
@@ -40,6 +41,7 @@ from ..workers import Worker
 from ..workers.children import aside
 from ..workers.door import copied
 from ..workers.streams import globals_held, prime_globals, restore_globals, untouched
+from .generator import Drawn, Given
 from .uniforms import ONE, ZERO, Uniform, Uniforms, exact
 
 FLOOR = 1e-16
@@ -57,6 +59,9 @@ REPEATED = 8
 JUDGED = 2
 """Databases, those of the pair, of which these are followed once more, each in a process of its
 own: what a mechanism remembers leads all later paths where the first one led."""
+Sizes = SupportsIndex | Sequence[SupportsIndex] | None
+"""What numpy takes as a size."""
+Seed = int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | None
 Followed = tuple[int, tuple[int, ...], bytes]
 """A database, a path and what it returned."""
 ALONE = 1 << 32
@@ -321,7 +326,9 @@ class Enumerated(np.random.Generator):
             ],
         )
 
-    def _each(self, draw: Callable[..., Any], size: Any, *given: Any, kind: Any = None) -> Any:
+    def _each(
+        self, draw: Callable[..., Drawn], size: object, *given: object, kind: Any = None
+    ) -> Drawn:
         """`draw` of the parameters for each entry of a result of this size, as numpy shapes it."""
         parts = [np.asarray(one) for one in given]
         shape = np.broadcast_shapes(*(part.shape for part in parts))
@@ -343,13 +350,15 @@ class Enumerated(np.random.Generator):
 
     # The methods of numpy's Generator; their signatures are numpy's.
 
-    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+    def random(
+        self, size: Sizes = None, dtype: DTypeLike = np.float64, out: object = None
+    ) -> Drawn:
         """Uniforms without values."""
         if out is not None:
             self.tape.refuse("it fills an array of its own (out=)")
         return self._each(self.tape.uniforms.new, size)
 
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+    def uniform(self, low: ArrayLike = 0.0, high: ArrayLike = 1.0, size: Sizes = None) -> Drawn:
         """Uniforms without values, scaled and shifted."""
 
         def one(low: object, high: object) -> Uniform:
@@ -363,7 +372,7 @@ class Enumerated(np.random.Generator):
     def integers(
         self, low: object, high: object = None, size: object = None, dtype: object = np.int64,
         endpoint: bool = False,
-    ) -> Any:  # fmt: skip
+    ) -> Drawn:  # fmt: skip
         """Whole numbers of a range."""
         if high is None:
             low, high = 0, low
@@ -377,9 +386,9 @@ class Enumerated(np.random.Generator):
         return self._each(one, size, low, high, kind=dtype)
 
     def choice(
-        self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0,
-        shuffle: bool = True,
-    ) -> Any:  # fmt: skip
+        self, a: Given, size: Sizes = None, replace: bool = True, p: ArrayLike | None = None,
+        axis: int = 0, shuffle: bool = True,
+    ) -> Drawn:  # fmt: skip
         """Items, with or without putting them back."""
         whole = np.arange(int(a)) if np.ndim(a) == 0 else np.asarray(a)
         count = whole.shape[axis]
@@ -420,12 +429,12 @@ class Enumerated(np.random.Generator):
         left = list(range(count))
         return [left.pop(self.one_of(len(left))) for _ in range(count)]
 
-    def permutation(self, x: Any, axis: int = 0) -> Any:
+    def permutation(self, x: Given, axis: int = 0) -> Drawn:
         """A copy in any order."""
         whole = np.arange(int(x)) if np.ndim(x) == 0 else np.asarray(x)
         return whole.take(self._order(whole.shape[axis]), axis=axis)
 
-    def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
+    def permuted(self, x: Given, *, axis: int | None = None, out: object = None) -> Drawn:
         """A copy whose items are in any order, all together or along each line of an axis."""
         if out is not None:
             self.tape.refuse("it fills an array of its own (out=)")
@@ -437,26 +446,28 @@ class Enumerated(np.random.Generator):
             lines[place] = lines[place][self._order(lines.shape[-1])]
         return whole
 
-    def shuffle(self, x: Any, axis: int = 0) -> None:
+    def shuffle(self, x: Given, axis: int = 0) -> None:
         """Bring the items into any order."""
         if isinstance(x, np.ndarray):
             x[...] = x.take(self._order(x.shape[axis]), axis=axis)
         else:
             x[:] = [x[place] for place in self._order(len(x))]
 
-    def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
+    def binomial(self, n: ArrayLike, p: ArrayLike, size: Sizes = None) -> Drawn:
         """How many of n happen."""
         return self._each(self._binomial, size, n, p)
 
-    def geometric(self, p: Any, size: Any = None) -> Any:
+    def geometric(self, p: ArrayLike, size: Sizes = None) -> Drawn:
         """When the first happens; the far ones are cut off."""
         return self._each(self._geometric, size, p)
 
-    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Any:
+    def hypergeometric(
+        self, ngood: ArrayLike, nbad: ArrayLike, nsample: ArrayLike, size: Sizes = None
+    ) -> Drawn:
         """How many of a sample are good."""
         return self._each(self._hypergeometric, size, ngood, nbad, nsample)
 
-    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
+    def multinomial(self, n: ArrayLike, pvals: ArrayLike, size: Sizes = None) -> Drawn:
         """How many of n fall to each."""
         table = np.asarray(pvals, dtype=float)
         shape = np.broadcast_shapes(np.shape(n), table.shape[:-1])
@@ -601,7 +612,7 @@ class _Global:
 
             return answer
 
-        def default_rng(seed: Any = None) -> np.random.Generator:
+        def default_rng(seed: Seed = None) -> np.random.Generator:
             if seed is None:
                 self._now.tape.refuse("it makes a generator with a seed of its own")
             return made(seed)

@@ -21,6 +21,8 @@ from scipy.special import betaln, gammaln, xlog1py, xlogy
 Floats = NDArray[np.float64]
 Drawn = Any
 """What a question is answered with: a number, an array of them, or what else numpy gives."""
+Given = Any
+"""What the mechanism hands to numpy: a number, an array, or what else numpy takes."""
 Draw = Callable[[np.random.Generator], Drawn]
 Parameters = tuple[NDArray[Any], ...]
 Size = int | tuple[int, ...] | None
@@ -265,7 +267,7 @@ class Seam(np.random.Generator):
         order = self._order(count)
         return order if plain.ndim == 0 else np.take(plain, order, axis)
 
-    def _shuffle(self, x: Any, axis: int = 0) -> None:
+    def _shuffle(self, x: Given, axis: int = 0) -> None:
         """As numpy's."""
         order = self._order(np.shape(x)[axis] if isinstance(x, np.ndarray) else len(x))
         x[:] = np.take(x, order, axis) if isinstance(x, np.ndarray) else [x[i] for i in order]
@@ -298,7 +300,7 @@ def _into(out: Floats | None, made: Drawn) -> object:
 def _of(name: str, parameters: tuple[tuple[str, float | None], ...]) -> Callable[..., object]:
     names = [one for one, _ in parameters]
 
-    def method(self: Seam, *given: Any, **named: Any) -> object:
+    def method(self: Seam, *given: Given, **named: Given) -> object:
         size = named.pop("size", given[len(names)] if len(given) > len(names) else None)
         named.update(zip(names, given, strict=False))
         return self._known(name, tuple(named.get(one, usual) for one, usual in parameters), size)
@@ -316,7 +318,7 @@ def _unit(law: str, parameters: tuple[float, ...]) -> Callable[..., object]:
 
 
 def _other(name: str) -> Callable[..., object]:
-    def method(self: Seam, *given: Any, **named: Any) -> object:
+    def method(self: Seam, *given: Given, **named: Given) -> object:
         def draw(inner: np.random.Generator) -> Drawn:
             return getattr(inner, name)(*given, **named)
 

@@ -28,12 +28,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...mechanisms.model import Database, Output
+from ...mechanisms.model import Array, Database, Output
 from ..outputs.encoding import canonical
 from ..sampling.calls import row_of
 from ..workers.door import accepts_size
@@ -45,6 +45,7 @@ from .generator import (
     Draw,
     Drawn,
     Floats,
+    Given,
     Numbers,
     Parameters,
     Parted,
@@ -59,7 +60,7 @@ from .generator import (
 
 Run = Callable[..., Output]
 Lines = Callable[[FrameType], tuple[Place, ...]]
-Change = Callable[[NDArray[Any]], NDArray[Any]]
+Change = Callable[[Array], Array]
 """Another shape for an array."""
 SUMS = (np.add, np.subtract)
 ORDERS = (np.less, np.less_equal, np.greater, np.greater_equal)
@@ -261,7 +262,7 @@ def trace_of(value: object) -> Trace | None:
     return value.made_of if isinstance(value, _Traced) else None
 
 
-def plain(value: Any) -> Any:
+def plain(value: Drawn) -> Drawn:
     """A number that is used in another way: its draws are fixed, and it is followed no further."""
     if isinstance(value, _Traced):
         trace = value.made_of
@@ -274,7 +275,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _bare(value: Any) -> Any:
+def _bare(value: Drawn) -> Drawn:
     if isinstance(value, TracedArray):
         return value.view(np.ndarray)
     return int(int.__int__(value)) if isinstance(value, int) else float.__float__(value)
@@ -330,11 +331,11 @@ def _stepped(trace: Trace, made: Numbers) -> object:
     return traced(kept, trace, scalar=kept.ndim == 0)
 
 
-def _bare_or(value: Any) -> Any:
+def _bare_or(value: Drawn) -> Drawn:
     return _bare(value) if isinstance(value, _Traced) else value
 
 
-def traced(value: NDArray[Any], trace: Trace, *, scalar: bool) -> object:
+def traced(value: Array, trace: Trace, *, scalar: bool) -> object:
     """The number or array with its trace."""
     if not scalar:
         made = value.view(TracedArray)
@@ -352,7 +353,7 @@ class _Traced:
     made_of: Trace | None = None
 
     def __array_ufunc__(
-        self, uf: np.ufunc, how: str, *given: Any, out: Any = None, **more: Any
+        self, uf: np.ufunc, how: str, *given: Given, out: Given = None, **more: Given
     ) -> object:
         if how == "__call__" and not more:
             made = operated(uf, given)
@@ -366,7 +367,7 @@ class _Traced:
         return made
 
     def __array_function__(
-        self, function: Any, types: object, given: Sequence[Any], named: Mapping[str, Any]
+        self, function: Any, types: object, given: Sequence[Given], named: Mapping[str, object]
     ) -> object:
         if function in (np.sum, np.mean):
             return function._implementation(*given, **named)
@@ -401,7 +402,7 @@ class TracedArray(_Traced, np.ndarray):  # type: ignore[misc]
             return made
         return traced(np.asarray(made), self.made_of.shaped(change), scalar=np.ndim(made) == 0)
 
-    def _summed(self, whole: Any, axis: Any = 0, **more: Any) -> object:
+    def _summed(self, whole: object, axis: Given = 0, **more: Given) -> object:
         """Of several draws the first stands for the sum; the others are fixed."""
         if more.pop("keepdims", False) or any(v is not None for v in more.values()) or \
                 whole is not self or self.made_of is None or isinstance(axis, tuple) or \
@@ -417,24 +418,24 @@ class TracedArray(_Traced, np.ndarray):  # type: ignore[misc]
         c = made - first.k * first.call.now[first.places]
         return _stepped(first._replace(c=c), made)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Given) -> Drawn:
         return self._shaped(lambda one: one[plain(key)])
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Given, value: object) -> None:
         if self.made_of is not None:
             part = self.made_of.shaped(lambda one: one[key])
             self.made_of.tape.fix(part)
         self.view(np.ndarray)[key] = plain(value)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Drawn]:
         return (self[k] for k in range(len(self)))
 
     @property
-    def T(self) -> Any:
+    def T(self) -> Drawn:
         """As numpy's."""
         return self._shaped(np.transpose)
 
-    def astype(self, dtype: Any, *more: Any, **named: Any) -> Any:
+    def astype(self, dtype: Given, *more: Given, **named: Given) -> Drawn:
         """As numpy's; whole numbers made of others are followed no further."""
         if np.dtype(dtype).kind != "f":
             return plain(self).astype(dtype, *more, **named)
@@ -442,7 +443,7 @@ class TracedArray(_Traced, np.ndarray):  # type: ignore[misc]
 
 
 def _reshaping(name: str) -> Callable[..., object]:
-    def method(self: TracedArray, *given: Any, **named: Any) -> object:
+    def method(self: TracedArray, *given: object, **named: object) -> object:
         return self._shaped(lambda one: getattr(one, name)(*given, **named))
 
     return method
@@ -453,7 +454,7 @@ for _name in ("copy", "reshape", "ravel", "flatten", "transpose", "squeeze", "sw
 
 
 def _method(name: str) -> Callable[..., object]:
-    def method(self: object, *given: Any, **named: Any) -> object:
+    def method(self: object, *given: object, **named: object) -> object:
         return getattr(plain(self), name)(*map(plain, given), **named)
 
     return method
@@ -527,6 +528,15 @@ for _kind in (TracedFloat, TracedInt):
     setattr(_kind, "__neg__", _negated)  # noqa: B010 - a type checker takes it for another method
 
 
+class _Found(TypedDict, total=False):
+    """What of a `HeldTape` is known where nothing is held."""
+
+    replayed: Sequence[Call]
+    parts: dict[int, Floats]
+    parted: Parted
+    raised: tuple[str, Exception]
+
+
 @dataclass(slots=True)
 class HeldTape:
     """D recorded and replayed on D': `rows` outputs of both, and how they hang together.
@@ -575,7 +585,7 @@ def hold(
     count = 1 if rows is None else rows
     tape, none = Recording(bits(), lines=lines), np.zeros(count, dtype=bool)
 
-    def nothing(reason: str, outputs: Output, **found: Any) -> HeldTape:
+    def nothing(reason: str, outputs: Output, **found: Unpack[_Found]) -> HeldTape:
         return HeldTape(outputs, log_weights=np.zeros(count), held=none, same=none, reason=reason,
                     calls=tape.calls, **found)  # fmt: skip
 

@@ -22,7 +22,7 @@ import os
 import random
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib.abc import MetaPathFinder
@@ -32,7 +32,11 @@ from typing import Any
 
 import numpy as np
 
+from ...mechanisms.model import Output
 from ..errors import ContractError
+
+Part = Any
+"""What a mechanism holds, or is: a module, a class, a function, or a value of any kind."""
 
 INSTALLED = tuple({known(sysconfig.get_path(one)) + os.sep
                    for one in ("stdlib", "platstdlib", "purelib", "platlib")
@@ -62,7 +66,7 @@ class Anew:
         self.old = {name: sys.modules[name] for name in _own(self.reached)}
         self.rebound = _Rebound(self.old)
 
-    def imported(self) -> Any:
+    def imported(self) -> Callable[..., Output]:
         """`run` as its modules, imported again into this process, have it.
 
         Raises what importing them raises. This process must be one that ends soon: its modules are
@@ -195,7 +199,7 @@ class _Rebound:
                     self.places.setdefault(id(value), []).append((name, attribute))
         self.known: dict[int, object] = {}
 
-    def of(self, value: Any, depth: int) -> Any:
+    def of(self, value: Part, depth: int) -> Part:
         """The value itself where it holds nothing of the old modules."""
         if isinstance(value, PLAIN) or depth > DEEPEST:
             return value
@@ -204,7 +208,7 @@ class _Rebound:
             self.known[id(value)] = self._made(value, depth + 1)
         return self.known[id(value)]
 
-    def _made(self, value: Any, depth: int) -> Any:
+    def _made(self, value: Part, depth: int) -> Part:
         if isinstance(value, ModuleType):
             return importlib.import_module(value.__name__) if value.__name__ in self.old else value
         if isinstance(value, type | FunctionType) and value.__module__ in self.old:
@@ -237,7 +241,7 @@ class _Rebound:
             return type(value)(made)
         return self._instance(value, depth)
 
-    def _named(self, value: Any) -> Any:
+    def _named(self, value: Part) -> Part:
         """What stands under the name of a function or a class in the new module."""
         if "<" in value.__qualname__:
             return None

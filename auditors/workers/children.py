@@ -22,12 +22,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import BytesIO
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from ..errors import ContractError, MechanismHangs
 from ..silence import Silence
 from .outside import OURS, own
-from .wire import Garbled, answered, packed
+from .wire import Garbled, Unpacked, answered, packed
 
 T = TypeVar("T")
 
@@ -98,7 +98,7 @@ class Child:
         except OSError:
             raise Ended(self.end()) from None
 
-    def receive(self) -> Any:
+    def receive(self) -> Unpacked:
         """The answer, once it is there; raises what the request raised, or Ended."""
         data = self._read(bytearray(), FRAME.size)
         size = FRAME.size + FRAME.unpack_from(data)[0]

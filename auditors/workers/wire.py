@@ -16,6 +16,8 @@ TRUSTED = (
 )  # fmt: skip
 NUMPY = frozenset({"_reconstruct", "scalar", "ndarray", "dtype", "_frombuffer"})
 PLAIN = frozenset({"complex", "set", "frozenset", "slice", "range", "bytearray"})
+Unpacked = Any
+"""What another process packed: who asked for it knows what it is."""
 
 
 class Garbled(Exception):
@@ -35,12 +37,12 @@ def packed(value: object) -> bytes:
     return pickle.dumps(value, protocol=5)
 
 
-def requested(data: bytes) -> Any:
+def requested(data: bytes) -> Unpacked:
     """What the parent of this process, or this process, packed."""
     return pickle.loads(data)
 
 
-def answered(data: bytes | memoryview) -> Any:
+def answered(data: bytes | memoryview) -> Unpacked:
     """What a worker packed; Garbled where that is no answer."""
     try:
         return _Answers(io.BytesIO(data)).load()
