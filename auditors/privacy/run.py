@@ -49,11 +49,13 @@ from .shown import cause_of, sketch
 
 MOST_NAMED = 3
 """Files, databases and addresses that are named of those which the mechanism uses."""
-LEAST = 0.5
-"""CPU seconds that trying the exact laws may take at least, by themselves."""
-EXACT_SHARE = 0.25
-"""The part of an audit's time that they may take if that is more. With as long again as the audit,
-they took a quarter of the CPU of the catalogue's audits (20,000 trials)."""
+CALLS_OF_LAWS, A_DRAW = 3_000_000, 12
+"""Calls that trying the exact laws may take: so many at least, about half a second, and so many for
+each draw, about a quarter of what the audit takes. With as long again as the audit they took a
+quarter of the CPU of the catalogue's audits (20,000 trials)."""
+LEAST = 5.0
+"""CPU seconds that they may take at least; as many as the audit if that is more. They decide if one
+call hides what others need ten for, and then what is found depends on the machine."""
 SOON = 2048
 """A claim refuted after so few draws a side is grossly violated."""
 AFTER, AFTER_GROSS = 64, 16
@@ -257,7 +259,6 @@ def _wanted(audit: Audit, found: Found | None, result: AuditResult) -> Wanted:
         judged.append(Pair(small.database, small.neighbour))
     known = {frozenset(map(identity, (p.database, p.neighbour))): p for p in judged[::-1]}
     seen = found.scout.seen.values() if found is not None and found.scout is not None else ()
-    left = LONG if audit.patient else max(LEAST, EXACT_SHARE * audit.clock.spent())
     until = inf
     if audit.clock.seconds is not None:
         until = audit.clock.started + audit.clock.seconds
@@ -267,7 +268,8 @@ def _wanted(audit: Audit, found: Found | None, result: AuditResult) -> Wanted:
         domain=audit.databases,
         asked=bool(audit.exact),
         alone=audit.given is not None,
-        seconds=left,
+        calls=max(CALLS_OF_LAWS, A_DRAW * result.draws),
+        seconds=LONG if audit.patient else max(LEAST, audit.clock.spent()),
         until=until,
     )
 

@@ -319,7 +319,7 @@ def exact_pair(sampler: Sampler, pair: Pair, claim: PrivacyClaim) -> Checked | s
     """Check the claim on one pair, or why that cannot be done."""
     if reason := closed(sampler, pair.database):
         return reason
-    limits = Limits(ASKED, LONG)
+    limits = Limits(ASKED, seconds=LONG)
     laws = laws_of(sampler, (pair.database, pair.neighbour), (2,), limits)
     return laws if isinstance(laws, str) else checked(laws, (0, 1), pair, claim)
 
@@ -329,8 +329,9 @@ class Wanted:
     """The pairs to check: those that were judged, and more where there is a small universe.
 
     `asked` says that somebody asked for an exact verdict, `alone` that the judged pair is the only
-    one that there is. `seconds` of CPU time are what an enumeration that nobody asked for may take,
-    and `until` is the moment of `time.monotonic` at which an audit in seconds ends.
+    one that there is. An enumeration that nobody asked for may make so many `calls`, see `Limits`,
+    and take so many `seconds` of CPU time; `until` is the moment of `time.monotonic` at which an
+    audit in seconds ends.
     """
 
     judged: tuple[Pair, ...]
@@ -338,6 +339,7 @@ class Wanted:
     domain: object = None
     asked: bool = False
     alone: bool = False
+    calls: float = inf
     seconds: float = LONG
     until: float = inf
 
@@ -370,8 +372,10 @@ def _found(result: AuditResult, sampler: Sampler, wanted: Wanted) -> ExactResult
     if reason := closed(sampler, wanted.judged[0].database):
         return reason
     databases, sets = _sets(claim, wanted)
-    limits = Limits(
-        ASKED if wanted.asked else TRIED, LONG if wanted.asked else wanted.seconds, wanted.until
+    limits = (
+        Limits(ASKED, seconds=LONG, until=wanted.until)
+        if wanted.asked
+        else Limits(TRIED, wanted.calls, wanted.seconds, wanted.until)
     )
     every = list(databases.values())
     laws = laws_of(sampler, every, [count for count, _, _ in sets], limits)

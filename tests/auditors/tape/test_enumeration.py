@@ -24,7 +24,7 @@ HALF = Fraction(1, 2)
 
 def laws(run, *databases, runs=20_000, exceptions="error"):
     encoded = [pickled(database) for database in databases or (0,)]
-    limits = Limits(runs, 600.0)
+    limits = Limits(runs, seconds=600.0)
     sized = accepts_size(run) and exceptions == "error"
     return Door(run).fresh(enumerate_laws, (), encoded, sized, exceptions, (len(encoded),), limits)
 

@@ -15,11 +15,13 @@ from dpwitness import Pair, Verdict, audit, audit_claims, replay
 from dpwitness.auditors.evidence.conversion import record_of, revived
 from dpwitness.auditors.evidence.derive import p_value
 from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.privacy import run as privacy
 from dpwitness.auditors.sampling.sampling import Sampler
-from dpwitness.auditors.tape import exact
+from dpwitness.auditors.tape import enumeration, exact
 from dpwitness.auditors.tape.enumeration import Laws
 from dpwitness.auditors.tape.exact import exact_pair
 from dpwitness.mechanisms.model import Choices, PrivacyClaim, Relation, Rows
+from dpwitness.mechanisms.noise.geometric import GEOMETRIC
 from dpwitness.reports.faces import as_html, as_text, wording
 from dpwitness.reports.record import evidence
 
@@ -376,6 +378,23 @@ def test_a_universe_refutes_by_its_worst_pair():
     assert result.refuted
     assert result.exact.verdict is Verdict.REFUTED
     assert 2 in (sum(result.exact.pair.database), sum(result.exact.pair.neighbour))
+
+
+@pytest.mark.parametrize("busy", [0.0, 12.0])
+def test_how_much_is_proved_does_not_depend_on_the_clock(monkeypatch, busy):
+    """Nobody asked for the laws: they stop after so many calls, whatever the machine has to do.
+
+    They take a twentieth of a second and do for the pair that was judged; the limit in seconds is
+    a hundred times as much. The clock that is slowest and the one that is quickest change nothing.
+    """
+    monkeypatch.setattr(privacy, "CALLS_OF_LAWS", 350_000)
+    monkeypatch.setattr(privacy, "A_DRAW", 0)
+    clock = enumeration.process_time
+    monkeypatch.setattr(enumeration, "process_time", lambda: busy * clock())
+    result = audit(GEOMETRIC.run, databases=Rows(row=Choices(values=(0, 1))),
+                   epsilon=1.0, relation="add-remove", trials=1000, trust_rows=True)  # fmt: skip
+    assert result.exact is not None
+    assert (result.exact.pairs, result.exact.runs) == (1, 1311)
 
 
 def test_pairs_of_a_strategy_are_those_that_were_looked_at():
