@@ -26,7 +26,7 @@ from ..databases.examples import harvest
 from ..errors import ContractError
 from ..evidence.record import IdentityRecord, MarginsRecord, number
 from ..outputs.encoding import canonical, show
-from ..sampling.gate import ALLOWED, CAUSES, LONE, require_inside
+from ..sampling.again import ALLOWED, CAUSES, LONE, require_inside
 from ..sampling.parts import with_parts
 from ..workers import Door, Worker
 from ..workers.anew import require_same_anew

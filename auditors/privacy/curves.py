@@ -47,6 +47,7 @@ from ..choosing.choose import Choice, Lesson
 from ..events.events import Event, Partition, promised
 from ..evidence.derive import moments_bet_on
 from ..outputs.outputs import Outputs
+from ..sampling.gate import pass_gate
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import count_also
 from .attempt import moments_beyond
@@ -200,7 +201,7 @@ def privacy_curve(
         for chunk, size in enumerate(sizes)
     ]
     found: NDArray[np.int64] = np.sum(parts, axis=0)
-    sampler.gate(refuted=False)
+    pass_gate(sampler, refuted=False)
     hits, cells = found[: len(chosen)], found[len(chosen) :].T
     hits = np.array(
         [row[::-1] if turned else row for row, (_, turned) in zip(hits, chosen, strict=True)]

@@ -35,7 +35,7 @@ from ..asked import require
 from ..bounds.power import LAST, other_probability, power_of
 from ..bounds.two_sample import at_distance
 from ..errors import InvalidArgument
-from ..sampling.gate import FEWEST, LEAST, LONE, MOST, PART
+from ..sampling.again import FEWEST, LEAST, LONE, MOST, PART
 
 GROSS = 20_000
 """Outputs, of both sides, that a whole audit may cost when the violation is gross."""

@@ -17,7 +17,7 @@ from ..databases.neighbours import Source, pair_source, relation_of_pairs, yield
 from ..databases.records import HISTOGRAMS, require_neighbours
 from ..engines.engine import Engine
 from ..errors import InvalidArgument
-from ..sampling.gate import alone_against
+from ..sampling.again import alone_against
 from ..sampling.kept import SLOW, Keeping
 from ..sampling.sampling import Sampler
 from ..search.constants import constants_of

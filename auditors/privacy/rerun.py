@@ -19,8 +19,9 @@ from ..errors import EvidenceFormatError
 from ..evidence.derive import OUT_OF_TIME, derive, evidence_of
 from ..evidence.record import ResultRecord
 from ..results.results import AuditFacts, AuditResult
+from ..sampling.again import require_inside
 from ..sampling.fingerprint import fingerprint
-from ..sampling.gate import require_inside
+from ..sampling.gate import pass_gate
 from ..sampling.sampling import Tally
 from .attempt import Test, attempt
 from .curves import point_for
@@ -189,7 +190,9 @@ def recheck(
         stage="recheck",
     )  # fmt: skip
     sampler.tally.deciding.against(*test.null)
-    sampler.gate(refuted=any(one.epsilon_lower >= test.claim.epsilon for one in counted.looks))
+    pass_gate(
+        sampler, refuted=any(one.epsilon_lower >= test.claim.epsilon for one in counted.looks)
+    )
     require_inside(sampler.door)
     counted_again = AuditFacts(
         mechanism=subject(mechanism, facts.mechanism, facts.target, None).name,

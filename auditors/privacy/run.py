@@ -24,6 +24,7 @@ from ..outputs.outputs import Outputs
 from ..results.results import UNKNOWN, AuditFacts, AuditResult, Count, Sketch, Smaller
 from ..sampling.calls import MechanismRaised
 from ..sampling.fingerprint import fingerprint
+from ..sampling.gate import pass_gate
 from ..sampling.kept import KeptDraws
 from ..sampling.sampling import OutOfTime, Tally
 from ..search.hunt import hunt
@@ -216,7 +217,7 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
         tally.deciding.within(audit.clock.seconds)
     judging.run(taught=taught, opening=opening)
     # No verdict before what was counted came out alike in a fresh process.
-    audit.sampler.gate(refuted=judging.refuted)
+    pass_gate(audit.sampler, refuted=judging.refuted)
     facts = conclude(audit, found, judging)
     if outside := audit.sampler.door.outside():
         facts = replace(facts, plan={**facts.plan, "outside": list(outside[:MOST_NAMED])})
@@ -377,7 +378,7 @@ def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditFacts:
         finer = max(1.0, (Budget().precision or 1.0) / audit.budget.precision) ** 2
         with suppress(OutOfTime):
             judging.sharpen(min(int(finer * rest.left), _affordable(audit)) // 2)
-        audit.sampler.gate(refuted=True)
+        pass_gate(audit.sampler, refuted=True)
     facts = _facts(audit, judging)
     if small is None:
         return facts
@@ -440,11 +441,11 @@ def _smallest(
         out_of_time=audit.clock.late,
     )
     counting.run()
-    audit.sampler.gate(refuted=counting.refuted)
+    pass_gate(audit.sampler, refuted=counting.refuted)
     if not counting.refuted:
         return None
     counting.sharpen(allowance.left // 2)
-    audit.sampler.gate(refuted=True)
+    pass_gate(audit.sampler, refuted=True)
     return counting
 
 

@@ -29,10 +29,10 @@ from ..workers.streams import (
     seedable,
 )
 from ..workers.wire import packed
-from .calls import BLOCK, LEAST_BLOCK, Calls, guarded
-from .gate import (
+from .again import (
     ALLOWED,
     CAUSES,
+    CLUMPS,
     COPIED,
     FEW,
     FEWEST,
@@ -41,10 +41,12 @@ from .gate import (
     MOST,
     MOST_ALONE,
     PART,
+    PIECES,
     alone_for,
     require_inside,
-)  # fmt: skip
-from .unseeded import CLUMPS, PIECES, copies_generator
+)
+from .blocks import BLOCK, LEAST_BLOCK, copies_generator
+from .calls import Calls, guarded
 
 ROOM = 1 << 26
 """Bytes of database times draws in a block, so that n records times many runs fit in memory."""

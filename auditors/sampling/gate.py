@@ -1,7 +1,7 @@
 """Deciding draws are made again: alone, in a fresh process, in a random order.
 
 Whatever a claim counts is entered in `Deciding` when it is counted. Before anything is concluded
-from it, `check` makes draws of it again where the mechanism has never been called, in a random
+from it, `pass_gate` makes draws of it again where the mechanism has never been called, in a random
 order over both databases, each with a new generator and from fresh copies of the databases; where
 a claim is refuted, some once more, each in a process of its own (`alone_against` says how many). A
 mechanism is a function of (database, rng), so each draw must come out as it did: one differing byte
@@ -24,15 +24,14 @@ process.
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from math import ceil, exp, log, log1p
+from dataclasses import dataclass, replace
 from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Database, Output, Pair
-from ..errors import ContractError, UsesOutside
+from ...mechanisms.model import Database, Output
+from ..errors import ContractError
 from ..outputs.encoding import show, told
 from ..outputs.outputs import CountedEvent, Outputs
 from ..workers import Door, Stream, Worker
@@ -50,85 +49,25 @@ from ..workers.streams import (
     untouched,
 )
 from ..workers.wire import packed
-from .calls import (
-    SIDES,
-    Calls,
-    Drawn,
-    MechanismRaised,
-    digest,
-    digest_of_rows,
-    like_rows,
-    raised,
-    single_call,
-)
-from .kept import UNCHANGING, captured
+from .again import CAUSES, COPIED, FEW, FEWEST, LEAST, MOST, PART, require_inside
+from .blocks import Deciding, Drawn, Made, digest, digest_of_rows, like_rows
+from .calls import SIDES, Calls, MechanismRaised, raised, single_call
+from .captured import UNCHANGING, captured
+from .sampling import Sampler
+from .unseeded import require_alone
 
-MOST = 4096
-"""Draws a side that are made again where a claim is refuted."""
-FEW = 64
-"""The same where none is: half of them the first that were entered, half from the last block."""
-LEAST = 32
-"""The same where calls are dear."""
-PART = 0.2
-"""Part of the time that the draws took which making some again may take."""
-COPIED = 32
-"""Draws that each get a copy of the database and a generator of their own."""
 SHARED = 64
 """How many of the later ones share these, because making them would take most of the time."""
-LONE = 32
-"""Draws that are made where nothing else was ever drawn, where a claim without epsilon is refuted;
-of privacy claims see `alone_against`. What a mechanism remembers may be one bit, and then another
-order alone often brings it back."""
-ALIKE = 5e-5
-"""How often a sound mechanism that remembers one bit is refuted since its bit falls alike in all
-processes in which draws are made alone, or in all that import its modules anew."""
-MOST_ALONE = 1024
-"""Such processes at most: enough for an epsilon of 4.6. One takes 6 ms."""
-FEWEST = 4
-"""The same of a second count, of each side; so many processes import modules anew to see whether
-that gives what was counted, and twice as many draws are made alone however long a call takes."""
-ALLOWED = 60.0
-"""Seconds that these processes may take whatever was spent: 32 that import a module of 1,100 lines
-take 2 s, and of a module that loads a table for a second they take 32."""
 
 
-def alone_against(epsilon: float, delta: float) -> int:
-    """How many draws of both databases together are made alone before (epsilon, delta) is refuted.
-
-    Theorem. If a mechanism keeps (epsilon, delta), a draw of D and one of D', each from a process
-    of its own, lie in E and outside it with probability at most s^2 for every event E, where
-    s = (e^epsilon + delta) / (1 + e^epsilon).
-
-    Proof. For a = P[E] and b = 1 - Q[E] the claim says a <= e^epsilon (1 - b) + delta and
-    b <= e^epsilon (1 - a) + delta. The sum is a + b <= 2 s, so a b <= s^2. []
-
-    So n such draws, half of each database, all show what refuted the claim with probability at
-    most s^n, and n processes that each make one of both with at most s^n too, since the smaller of
-    a and b is at most s. With s^n <= `ALIKE`, 32 draws are made for epsilon 1.
-    """
-    return alone_for((1 - delta) / (1 + exp(min(epsilon, 700.0))))
-
-
-def alone_for(unlike: float) -> int:
-    """The same where one draw shows otherwise than what refutes with probability `unlike`."""
-    return min(MOST_ALONE, max(2 * FEWEST, ceil(log(ALIKE) / log1p(-min(max(unlike, 1e-9), 0.9)))))
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A block that was counted: how it was called, and what came of it."""
-
-    databases: tuple[Database, Database]
-    calls: Calls
-    event: CountedEvent | None
-    block: Block
-    drawn: Drawn
-
-    @property
-    def unseen(self) -> bool:
-        """Whether somebody else counted the block, and only its sum is known."""
-        drawn = self.drawn
-        return drawn.inside is None and drawn.first is None and not drawn.digests
+def pass_gate(sampler: Sampler, *, refuted: bool) -> None:
+    """Make again what was counted since the last time; ContractError where it differs."""
+    if sampler.seeded:
+        _make_again(sampler.tally.deciding, sampler.door, refuted=refuted)
+    else:
+        require_alone(sampler, refuted=refuted)
+    if refuted:
+        require_inside(sampler.door)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,134 +101,82 @@ class RemadeCall:
         return bool(self.drawn.digests)
 
 
-@dataclass(slots=True)
-class Deciding:
-    """What was counted since the last check."""
+def _make_again(deciding: Deciding, door: Door, *, refuted: bool) -> None:
+    """Make draws again; ContractError names the first that comes out otherwise.
 
-    entered: list[Made] = field(default_factory=list)
-    seconds: float = 0.0
-    draws: dict[int, int] = field(default_factory=dict)
-    """How many were entered of each side."""
-    lone: int = LONE
-    """Draws made alone where a claim is refuted, and processes that import modules anew."""
-    again: bool = False
-    """Whether that was done once: then fewer are enough."""
-    judged: bool = True
-    """Whether the counts are judged here; of a shard nobody knows yet whether they refute."""
-    plain: bool = False
-    """Whether modules that are imported anew give what was counted."""
-    allowed: float = ALLOWED
-    """Seconds that processes which import modules anew may take, whatever was spent."""
-
-    def within(self, limit: float) -> None:
-        """The audit has so many seconds: a fifth of them for these processes, two at least."""
-        self.allowed = max(2.0, min(ALLOWED, limit / 5))
-
-    def against(self, epsilon: float, delta: float) -> None:
-        """What may be refuted is this claim, at its distance."""
-        self.lone = alone_against(epsilon, delta)
-
-    def enter(self, pair: Pair, calls: Calls, event: CountedEvent | None, block: Block, drawn: Drawn
-              ) -> None:  # fmt: skip
-        """A block was counted. What it answered beside is not kept."""
-        drawn = replace(drawn, answer=None, returned=None)
-        self.entered.append(Made((pair.database, pair.neighbour), calls, event, block, drawn))
-        self.draws[block.side] = self.draws.get(block.side, 0) + block.size
-        self.seconds += drawn.pace * block.size
-
-    def check(self, door: Door, *, refuted: bool) -> None:
-        """Make draws again; ContractError names the first that comes out otherwise.
-
-        Nothing is made again where no process can be forked.
-        """
-        entered, self.entered, self.draws = self.entered, [], {}
-        seconds, self.seconds = self.seconds, 0.0
-        if not entered or not door.remakes:
-            return
-        some = _chosen(entered, MOST if refuted else FEW, seconds, every=refuted)
-        groups: dict[tuple[int, int], list[tuple[Made, int]]] = {}
-        for made, count in some:
-            databases = made.databases
-            group = groups.setdefault((id(databases[0]), id(databases[1])), [])
-            group.append((made, count))
-        for group in groups.values():
-            encoded = [pickled(one) for one in group[0][0].databases]
-            asked = [RemadeCall.of(made, count) for made, count in group]
-            lone = (FEWEST if self.again else self.lone) if refuted else 0
-            try:
-                self._again(door, encoded, asked, lone, max(PART * seconds, self.allowed))
-            except MechanismRaised as error:
-                raise ContractError(
-                    f"made again in a fresh process, {error}; there it raises and before it did "
-                    f"not, {CAUSES}"
-                ) from None
-        self.again = self.again or refuted
-
-    def _again(
-        self,
-        door: Door,
-        encoded: Sequence[bytes],
-        asked: Sequence[RemadeCall],
-        lone: int,
-        allowed: float,
-    ) -> None:
-        """Make draws of one pair again, and `lone` alone where a claim is refuted.
-
-        Where modules that are imported anew give what was counted, the draws that are made alone
-        come from processes that do so; where somebody patched a module or set it up, from plain
-        copies, and processes that import anew are compared with each other.
-        """
-        if lone and not self.again:
-            first, _ = door.anew(anew, encoded, asked, imports=FEWEST, seconds=allowed)
-            self.plain = bool(first) and all(same for answer in first for *_, same in answer)
-        plain = bool(lone) and self.plain
-        door.fresh(remake, (), encoded, asked, allowed, 0 if plain else lone)
-        if plain:
-            picked = _picked(asked, lone)
-            alone, importing = door.anew(
-                alone_anew, encoded, asked, picked, imports=len(picked), seconds=allowed
-            )
-            unlike = [place for place, (*_, words) in enumerate(alone) if words]
-            if alone and not unlike:
-                self._enough(alone, len(picked), importing)
-                return
-            if unlike:
-                # A set-up may show in few draws; noise of an import differs between processes.
-                one, words = [picked[unlike[0]]] * lone, alone[unlike[0]][-1]
-                same, importing = door.anew(
-                    alone_anew, encoded, asked, one, imports=lone, seconds=allowed
-                )
-                require_same_anew([[answer] for answer in (alone[unlike[0]], *same)], words)
-                self.plain = False
-                self._enough(same, lone, importing)
-            door.fresh(remake, (), encoded, asked, allowed, lone)
-        elif lone:
-            found, importing = door.anew(anew, encoded, asked, imports=lone, seconds=allowed)
-            require_same_anew(found)
-            self._enough(found, lone, importing)
-
-    def _enough(self, found: Sequence[object], wanted: int, importing: float) -> None:
-        if self.judged:
-            require_enough(found, wanted, importing)
+    Nothing is made again where no process can be forked.
+    """
+    entered, deciding.entered, deciding.draws = deciding.entered, [], {}
+    seconds, deciding.seconds = deciding.seconds, 0.0
+    if not entered or not door.remakes:
+        return
+    some = _chosen(entered, MOST if refuted else FEW, seconds, every=refuted)
+    groups: dict[tuple[int, int], list[tuple[Made, int]]] = {}
+    for made, count in some:
+        databases = made.databases
+        group = groups.setdefault((id(databases[0]), id(databases[1])), [])
+        group.append((made, count))
+    for group in groups.values():
+        encoded = [pickled(one) for one in group[0][0].databases]
+        asked = [RemadeCall.of(made, count) for made, count in group]
+        lone = (FEWEST if deciding.again else deciding.lone) if refuted else 0
+        try:
+            _again(deciding, door, encoded, asked, lone, max(PART * seconds, deciding.allowed))
+        except MechanismRaised as error:
+            raise ContractError(
+                f"made again in a fresh process, {error}; there it raises and before it did "
+                f"not, {CAUSES}"
+            ) from None
+    deciding.again = deciding.again or refuted
 
 
-def require_inside(door: Door) -> None:
-    """UsesOutside where the mechanism uses what outlives its process: nothing is refuted then."""
-    if names := door.outside():
-        raise UsesOutside(
-            f"the draws refute the claim, but the mechanism uses {', '.join(names[:3])}, which "
-            "outlives its process: what it keeps there is there in a fresh process too, so "
-            "nobody can tell whether its calls are independent, and there is no verdict; audit "
-            "the function behind it, or let it keep nothing from call to call"
+def _again(
+    deciding: Deciding,
+    door: Door,
+    encoded: Sequence[bytes],
+    asked: Sequence[RemadeCall],
+    lone: int,
+    allowed: float,
+) -> None:
+    """Make draws of one pair again, and `lone` alone where a claim is refuted.
+
+    Where modules that are imported anew give what was counted, the draws that are made alone
+    come from processes that do so; where somebody patched a module or set it up, from plain
+    copies, and processes that import anew are compared with each other.
+    """
+    if lone and not deciding.again:
+        first, _ = door.anew(anew, encoded, asked, imports=FEWEST, seconds=allowed)
+        deciding.plain = bool(first) and all(same for answer in first for *_, same in answer)
+    plain = bool(lone) and deciding.plain
+    door.fresh(remake, (), encoded, asked, allowed, 0 if plain else lone)
+    if plain:
+        picked = _picked(asked, lone)
+        alone, importing = door.anew(
+            alone_anew, encoded, asked, picked, imports=len(picked), seconds=allowed
         )
+        unlike = [place for place, (*_, words) in enumerate(alone) if words]
+        if alone and not unlike:
+            _enough(deciding, alone, len(picked), importing)
+            return
+        if unlike:
+            # A set-up may show in few draws; noise of an import differs between processes.
+            one, words = [picked[unlike[0]]] * lone, alone[unlike[0]][-1]
+            same, importing = door.anew(
+                alone_anew, encoded, asked, one, imports=lone, seconds=allowed
+            )
+            require_same_anew([[answer] for answer in (alone[unlike[0]], *same)], words)
+            deciding.plain = False
+            _enough(deciding, same, lone, importing)
+        door.fresh(remake, (), encoded, asked, allowed, lone)
+    elif lone:
+        found, importing = door.anew(anew, encoded, asked, imports=lone, seconds=allowed)
+        require_same_anew(found)
+        _enough(deciding, found, lone, importing)
 
 
-CAUSES = (
-    "so the mechanism keeps state between calls (it remembers earlier ones, or keeps a generator), "
-    "or it draws randomness from elsewhere than the rng it is given (the operating system, as "
-    "secrets and default_rng() without a seed do, a clock, a GPU): pass all state in and use the "
-    "rng, or declare the randomness with seeded=False"
-)
+def _enough(deciding: Deciding, found: Sequence[object], wanted: int, importing: float) -> None:
+    if deciding.judged:
+        require_enough(found, wanted, importing)
 
 
 def _chosen(

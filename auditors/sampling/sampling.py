@@ -23,27 +23,27 @@ from ..outputs.decoding import from_json
 from ..outputs.encoding import show
 from ..outputs.outputs import CountedEvent, Outputs
 from ..workers import Door, Key, Worker, is_client
-from ..workers.door import accepts_size, pickled, require_signature
+from ..workers.door import accepts_size, require_signature
 from ..workers.streams import Block
 from ..workers.wire import packed
-from .calls import (
+from .again import CLUMPS, FEW, MOST, PIECES
+from .blocks import (
     BLOCK,
-    IN_OTHER_ORDER,
     LEAST_BLOCK,
+    PROBE,
     WHOLE,
     Answer,
     Ask,
-    Calls,
+    Deciding,
     Drawn,
-    MechanismRaised,
-    PairKeys,
     answered,
+    copies_generator,
     draw_blocks,
     frozen_draws,
+    together,
 )
-from .gate import FEW, MOST, Deciding, require_inside
+from .calls import IN_OTHER_ORDER, Calls, MechanismRaised, PairKeys
 from .kept import KeptLines
-from .unseeded import CLUMPS, PIECES, PROBE, copies_generator, require_alike, require_alike_anew
 
 T = TypeVar("T")
 Work = Callable[..., Answer]
@@ -239,41 +239,6 @@ class Sampler:
                 self.tally.add(PROBE)
                 widest = max(widest, len(packed(drawn.answer.node)) // PROBE)
         self.tally.widths[blocks[0].pair] = widest
-
-    def gate(self, *, refuted: bool) -> None:
-        """Make again what was counted since the last time; ContractError where it differs."""
-        if self.seeded:
-            self.tally.deciding.check(self.door, refuted=refuted)
-        else:
-            self._alone(self.tally.deciding, refuted=refuted)
-        if refuted:
-            require_inside(self.door)
-
-    def _alone(self, deciding: Deciding, *, refuted: bool) -> None:
-        """What was counted last beside draws that stand alone, once, where processes can tell."""
-        entered, deciding.entered = deciding.entered, []
-        event = entered[-1].event if entered else None
-        if deciding.again or event is None or not (refuted and self.door.remakes):
-            return
-        deciding.again = True
-        own = [made for made in entered if made.event is event]
-        databases, calls, seconds = own[-1].databases, own[-1].calls, deciding.allowed
-        counted = [
-            (
-                sum(made.drawn.hits for made in own if made.block.side == side),
-                sum(made.block.size for made in own if made.block.side == side),
-            )
-            for side in (0, 1)
-        ]
-        if not self.tally.copied:
-            require_alike(
-                self.door, databases, calls, event, counted, each=deciding.lone, seconds=seconds,
-                seed=self.seed,
-            )  # fmt: skip
-        require_alike_anew(
-            self.door, [pickled(one) for one in databases], calls, event,
-            processes=deciding.lone, seconds=seconds, pace=self.tally.pace, seed=self.seed,
-        )  # fmt: skip
 
     def draw(self, pair: Pair, stage: str, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
         """`draws` outputs from each side of the pair, on the stream named by stage and chunk."""
@@ -574,7 +539,7 @@ class Sampler:
             self.tally.tell(piece.size)
             if sum(len(one.answer) for one in found[place].values()) == block.size:
                 least = inf if calls.rows else returned
-                yield place, _together(found.pop(place), event, ask, part, first, least)
+                yield place, together(found.pop(place), event, ask, part, first, least)
             else:
                 self.tally.pace = drawn.pace
                 self.tally.require_time()
@@ -658,32 +623,6 @@ class Sampler:
             calls = self.calls("contract")
             self.tally.copied = copies_generator(self.door, databases, calls, self.seed)
         return self.tally.copied
-
-
-def _together(
-    found: dict[int, Drawn],
-    event: CountedEvent | None,
-    ask: Ask | None,
-    part: int | None,
-    first: int,
-    returned: float,
-) -> Drawn:
-    """What came of a block that was drawn in pieces, by the numbers of their first draws."""
-    pieces = [found[start] for start in sorted(found)]
-    outputs = Outputs.concatenate([piece.answer for piece in pieces])
-    seconds = sum(piece.pace * len(piece.answer) for piece in pieces)
-    told = [piece.returned for piece in pieces]
-    whole = part is not None and seconds >= returned and all(isinstance(one, list) for one in told)
-    return Drawn.of(
-        outputs,
-        event,
-        ask,
-        part,
-        first,
-        pace=seconds / len(outputs),
-        returned=[value for one in told for value in one or ()] if whole else None,
-        digests=tuple(digest for piece in pieces for digest in piece.digests),
-    )
 
 
 def _elsewhere(

@@ -17,7 +17,7 @@ from ..events.events import Event, Partition
 from ..events.ledger import Ledger, Tallies
 from ..outputs.outputs import Outputs
 from ..workers.streams import Block
-from .calls import WHOLE, Answer, Ask
+from .blocks import WHOLE, Answer, Ask
 from .sampling import Sampler, halves
 
 Hits = tuple[int, int]

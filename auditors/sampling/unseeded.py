@@ -2,10 +2,11 @@
 
 Its draws cannot be made again, so what decides is drawn in several processes. That tells nothing if
 each process draws the same, because each has a copy of one generator, and it would accuse if each
-process gives one answer for good: a noise drawn at the first call and kept. What is kept may be one
-bit, which falls alike in a few processes; so before anything is refuted, draws that stand alone are
-counted beside the others. And noise that was drawn while a module was imported is one and the same
-in all copies of a process; so processes that import the modules anew are looked at for clumps.
+process gives one answer for good: a noise drawn at the first call and kept. Before anything decides
+`copies_generator` finds both. What is kept may be one bit, which falls alike in a few processes; so
+before anything is refuted, draws that stand alone are counted beside the others. And noise that was
+drawn while a module was imported is one and the same in all copies of a process; so processes that
+import the modules anew are looked at for clumps.
 """
 
 from collections.abc import Sequence
@@ -22,21 +23,11 @@ from ..outputs.outputs import CountedEvent
 from ..workers import Door, Key, Worker
 from ..workers.anew import IMPORTED, require_enough
 from ..workers.children import aside
-from ..workers.door import copied
+from ..workers.door import copied, pickled
 from ..workers.streams import SINGLE, Block, seed_globals
-from .calls import SIDES, WHOLE, Calls, draw_blocks
-
-PIECES = 8
-"""Blocks of a count that decides, and processes that draw for it, so that clumps can show."""
-CLUMPS = 1e-8
-"""Probability of accusing independent draws of coming in clumps, over a whole audit."""
-PROBE = 5
-"""Draws of each database in the first two processes."""
-AGAIN = (4, 16)
-"""Processes, and draws in each, where the first two gave one answer each. Of a mechanism whose
-draws are independent, all of one process are equal and all of another are another with probability
-at most 4^-15, whatever the law: it is the sum of p^16 q^16 over pairs of answers, the sum of p q is
-at most 1, and p q at most 1/4. Over all pairs of processes and both databases that is 1.2e-8."""
+from .blocks import WHOLE, draw_blocks
+from .calls import SIDES, Calls
+from .sampling import Sampler
 
 LUCK = 1e-8
 """How often draws that stand alone differ from others by luck, if none remembers anything."""
@@ -44,46 +35,37 @@ LEAST = 4
 """Draws of each side that are made alone, however long one takes."""
 TOGETHER = 16
 """Draws of each side by a process that imports the modules anew; fewer if calls are slow."""
-
 Jobs = list[tuple[Block, int | None, int]]
 Sides = Sequence[tuple[int, int]]
 """(hits of an event, draws) of D and of D'."""
 
 
-def copies_generator(door: Door, databases: Sequence[Database], calls: Calls, seed: int) -> bool:
-    """Whether each process draws the same: a generator was made before, and each has a copy.
-
-    ContractError if each process gives one answer, and not the same one.
-    """
-    if not door.remakes:
-        return True
-    first = [_answers(door, databases, calls, seed, PROBE) for _ in range(2)]
-    kinds = [{len(set(answers)) for answers in sides} for sides in zip(*first, strict=True)]
-    if {1} in kinds:
-        again = [_answers(door, databases, calls, seed, AGAIN[1]) for _ in range(AGAIN[0])]
-        for sides in zip(*again, strict=True):
-            distinct = [set(answers) for answers in sides]
-            if all(len(one) == 1 for one in distinct) and len(set.union(*distinct)) > 1:
-                one, two = sorted(set.union(*distinct))[:2]
-                raise ContractError(
-                    f"the mechanism gives one answer in each process: {AGAIN[1]} of {AGAIN[1]} "
-                    f"calls returned {one:.60} in one and {two:.60} in another. It draws its "
-                    "randomness once and keeps it, so that its calls are not independent; draw "
-                    "fresh randomness in every call",
-                    keywords=("seeded",),
-                )
-        first = again[:2]  # more draws tell more
-    return first[0] == first[1] and any(len(set(answers)) > 1 for answers in first[0])
-
-
-def _answers(
-    door: Door, databases: Sequence[Database], calls: Calls, seed: int, draws: int
-) -> list[list[str]]:
-    """What a process that never called the mechanism draws from each database."""
-    blocks = [Block(*Key(seed, 0, "contract", side), 0, draws, 0) for side in range(len(databases))]
-    jobs = [(block, WHOLE, 0) for block in blocks]
-    made = door.fresh(draw_blocks, databases, calls, None, None, inf, jobs)
-    return [[told(row).decode("utf-8", "replace") for row in drawn.answer.rows()] for drawn in made]
+def require_alone(sampler: Sampler, *, refuted: bool) -> None:
+    """What was counted last beside draws that stand alone, once, where processes can tell."""
+    deciding, door = sampler.tally.deciding, sampler.door
+    entered, deciding.entered = deciding.entered, []
+    event = entered[-1].event if entered else None
+    if deciding.again or event is None or not (refuted and door.remakes):
+        return
+    deciding.again = True
+    own = [made for made in entered if made.event is event]
+    databases, calls, seconds = own[-1].databases, own[-1].calls, deciding.allowed
+    counted = [
+        (
+            sum(made.drawn.hits for made in own if made.block.side == side),
+            sum(made.block.size for made in own if made.block.side == side),
+        )
+        for side in (0, 1)
+    ]
+    if not sampler.tally.copied:
+        require_alike(
+            door, databases, calls, event, counted, each=deciding.lone, seconds=seconds,
+            seed=sampler.seed,
+        )  # fmt: skip
+    require_alike_anew(
+        door, [pickled(one) for one in databases], calls, event,
+        processes=deciding.lone, seconds=seconds, pace=sampler.tally.pace, seed=sampler.seed,
+    )  # fmt: skip
 
 
 def require_alike(

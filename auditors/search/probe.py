@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from ..outputs.features import Column, Feature
 from ..outputs.nodes import Path
 from ..outputs.outputs import Outputs
-from ..sampling.calls import Calls, frozen_draws
+from ..sampling.blocks import frozen_draws
+from ..sampling.calls import Calls
 from ..workers import Worker
 from ..workers.streams import Block
 from .constants import codes_of

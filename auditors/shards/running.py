@@ -26,6 +26,7 @@ from ..privacy.request import AuditRequest, Progress
 from ..privacy.run import run_audit
 from ..results.results import AuditResult
 from ..sampling.fingerprint import fingerprint
+from ..sampling.gate import pass_gate
 from .shard import Shard, ShardBook, ShardDrawn
 
 VERSION = 2
@@ -169,7 +170,7 @@ def _drawn(audit: Audit, shard: Shard, inner: Book | None, progress: Progress | 
         run_audit(booked, progress)
     # Nobody knows yet whether these counts refute, so as many are made again as if they did.
     booked.sampler.tally.deciding.judged = False
-    booked.sampler.gate(refuted=True)
+    pass_gate(booked.sampler, refuted=True)
     return book
 
 

@@ -36,7 +36,7 @@ from ..errors import ContractError
 from ..outputs.encoding import told
 from ..outputs.outputs import Outputs
 from ..sampling.calls import described, single_call
-from ..sampling.kept import bare, captured
+from ..sampling.captured import bare, captured
 from ..workers import Worker
 from ..workers.children import aside
 from ..workers.door import copied

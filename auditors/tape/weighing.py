@@ -15,8 +15,9 @@ import numpy as np
 
 from ...mechanisms.model import Database
 from ..outputs.outputs import Outputs
-from ..sampling.calls import Calls, guarded, like_rows
-from ..sampling.kept import captured
+from ..sampling.blocks import like_rows
+from ..sampling.calls import Calls, guarded
+from ..sampling.captured import captured
 from ..workers import Key, Worker
 from ..workers.streams import prime_globals, untouched
 from .generator import Draw, Drawn, Floats, Parameters, Seam, bits_of, through

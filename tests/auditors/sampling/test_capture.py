@@ -13,7 +13,7 @@ import pytest
 from dpwitness import ContractError, Pair, audit
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.results.results import Verdict
-from dpwitness.auditors.sampling.kept import captured
+from dpwitness.auditors.sampling.captured import captured
 from dpwitness.auditors.sampling.sampling import Sampler
 
 Point = namedtuple("Point", "x y")

@@ -21,7 +21,7 @@ from dpwitness import (
 )
 from dpwitness.auditors.events.events import HalfLine, Outcomes
 from dpwitness.auditors.outputs.features import Feature
-from dpwitness.auditors.sampling import gate
+from dpwitness.auditors.sampling import again, gate
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.auditors.workers import door
 from dpwitness.auditors.workers.anew import require_enough
@@ -57,7 +57,7 @@ def count(run, **options):
     """A count of 4,096 draws a side that refutes something, and its check."""
     sampler = Sampler(run=run, seed=3, **options)
     hits = sampler.count(Pair(*PAIR), HalfLine(Feature(), 0.5, True), "attempt", 0, 4096)
-    sampler.gate(refuted=True)
+    gate.pass_gate(sampler, refuted=True)
     return hits
 
 
@@ -92,10 +92,10 @@ def test_the_form_of_those_beside_it_makes_no_draw_another(form):
     for seed in range(8):
         sampler = Sampler(run=reduced(form), seed=seed)
         sampler.count(Pair(*PAIR), HalfLine(Feature(), 0.5, True), "attempt", 0, 200)
-        sampler.gate(refuted=False)
+        gate.pass_gate(sampler, refuted=False)
     event = Outcomes(tuple(sampler.frozen([], 40).rows()[:3]))
     sampler.count(Pair(*PAIR), event, "attempt", 1, 300)
-    sampler.gate(refuted=True)
+    gate.pass_gate(sampler, refuted=True)
 
 
 def test_the_draw_is_named_with_both_values():
@@ -187,12 +187,12 @@ def test_draws_that_stand_alone_are_enough_against_every_claim(epsilon, delta):
     kept = (p <= exp(epsilon) * q + delta) & (1 - q <= exp(epsilon) * (1 - p) + delta)
     likely = float((p * (1 - q))[kept].max()) ** 0.5
     most = (exp(epsilon) + delta) / (1 + exp(epsilon))
-    number = gate.alone_against(epsilon, delta)
+    number = again.alone_against(epsilon, delta)
     assert likely <= most + 1e-12
-    assert number <= gate.MOST_ALONE
-    if number < gate.MOST_ALONE:
-        assert most**number <= gate.ALIKE
-        assert number == 2 * gate.FEWEST or most ** (number - 1) > gate.ALIKE
+    assert number <= again.MOST_ALONE
+    if number < again.MOST_ALONE:
+        assert most**number <= again.ALIKE
+        assert number == 2 * again.FEWEST or most ** (number - 1) > again.ALIKE
 
 
 def coin_of_each_database(epsilon):
@@ -323,7 +323,7 @@ def test_wide_outputs_of_late_blocks_are_made_again_as_far_as_they_were_kept():
     sampler.count(
         Pair(*PAIR), HalfLine(Feature(path=(("index", 0),)), 0.5, True), "attempt", 0, 5200
     )
-    sampler.gate(refuted=True)
+    gate.pass_gate(sampler, refuted=True)
 
 
 def test_memory_is_found_where_nothing_is_refuted():
@@ -346,9 +346,9 @@ def test_where_calls_are_dear_fewer_are_made_again():
     dear = [replace(one, drawn=replace(one.drawn, pace=1.0)) for one in entered]
     seconds = sum(one.block.size for one in dear)
     for every in (False, True):
-        some = gate._chosen(dear, gate.MOST, seconds, every=every)
-        assert gate.LEAST <= sum(n for one, n in some if one.block.side == 0)
-        assert sum(n for _, n in some) <= 2 * max(gate.LEAST, gate.PART * seconds)
+        some = gate._chosen(dear, again.MOST, seconds, every=every)
+        assert again.LEAST <= sum(n for one, n in some if one.block.side == 0)
+        assert sum(n for _, n in some) <= 2 * max(again.LEAST, again.PART * seconds)
 
 
 def test_one_block_that_waited_makes_no_call_dear():
@@ -359,8 +359,8 @@ def test_one_block_that_waited_makes_no_call_dear():
     quick = [replace(one, drawn=replace(one.drawn, pace=1e-6)) for one in others]
     slow = replace(first, block=first.block._replace(size=4), drawn=replace(first.drawn, pace=1e-2))
     seconds = sum(one.drawn.pace * one.block.size for one in [slow, *quick])
-    some = gate._chosen([slow, *quick], gate.MOST, seconds, every=True)
-    assert sum(n for one, n in some if one.block.side == 1) >= gate.MOST
+    some = gate._chosen([slow, *quick], again.MOST, seconds, every=True)
+    assert sum(n for one, n in some if one.block.side == 1) >= again.MOST
 
 
 class Lossy:

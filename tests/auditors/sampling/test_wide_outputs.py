@@ -9,7 +9,7 @@ import pytest
 
 from dpwitness import ContractError, audit
 from dpwitness.auditors.outputs.outputs import Outputs
-from dpwitness.auditors.sampling.calls import digest, digest_of_rows
+from dpwitness.auditors.sampling.blocks import digest, digest_of_rows
 from dpwitness.auditors.sampling.draws import KEPT, OUTPUTS, Draws
 
 WIDTH = 10_000
