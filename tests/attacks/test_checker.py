@@ -234,16 +234,16 @@ def test_every_forged_number_is_named(file, names):
         for words, forged in changed(json.loads(file(name).read_text())):
             cases += 1
             with suppress(ValueError):  # counts that cannot be: `main` says so and ends with 2
-                verdict, bound, wrong = check.checked(forged["results"][0])
-                if not [*wrong, *check.compared(forged["findings"][0], verdict, bound)]:
+                _, _, wrong = check.checked(forged, 0)
+                if not wrong:
                     missed.append((name, words))
     print(f"{cases} forgeries, {len(missed)} missed")
     assert missed == []
 
 
 def test_it_is_short_and_says_what_it_cannot_read(tmp_path):
-    # Exact laws are thirty of them, bets seventeen, moments twenty-seven.
-    assert len(FILE.read_text().splitlines()) <= 383
+    # An auditor reads it whole; ruff keeps its lines at 100 characters.
+    assert len(FILE.read_text().splitlines()) < 300
     for number, text in enumerate(
         ["", "[]", '{"results": 3}', '{"results": [{}]}', "[" * 100_000, '{"results": [1e999]}']
     ):
