@@ -104,6 +104,7 @@ def test_a_notebook_shows_the_witness_and_both_histograms(report):
         assert f"{number:,}" in told
 
 
+@pytest.mark.long
 def test_hostile_names_stay_text_in_a_notebook():
     def leak(database, rng):
         return f"<script>{len(database)}</script>"
@@ -130,6 +131,7 @@ def test_a_report_without_a_picture_is_shown_and_drawn(report):
     assert len(bare.plot().axes) == 1
 
 
+@pytest.mark.long
 def test_arrays_as_databases_are_shown(report):
     result = dpwitness.audit(
         lambda rows, rng: float(np.sum(rows)) + rng.laplace(),

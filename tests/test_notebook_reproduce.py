@@ -132,6 +132,7 @@ def test_pictures_stand_in_the_notebook():
     assert "<svg" in made._repr_html_()
 
 
+@pytest.mark.long
 def test_a_theorem_of_ones_own_is_refuted_and_nothing_was_expected():
     made = dpwitness.reproduce([tail(0.5)], trials=10_000)
     assert not made.as_expected

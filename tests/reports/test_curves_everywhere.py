@@ -163,6 +163,7 @@ def test_the_gate_and_its_baseline_take_a_curve(told, tmp_path):
     assert "does not keep mu 1" in " ".join(worse.output.split())
 
 
+@pytest.mark.long
 def test_a_point_of_epsilon_zero_is_told_by_its_delta(told, tmp_path):
     """No factor of epsilon 0 allows more. The total variation of narrow noise is .595."""
     (tmp_path / "points.csv").write_text("epsilon,delta\n0,0.4\n")

@@ -74,6 +74,7 @@ def test_a_type_that_follows_from_the_value_is_no_leak(run):
         assert TYPES not in result.note
 
 
+@pytest.mark.long
 def test_values_are_judged_whatever_the_types_are():
     def leaks(database, rng):
         return Decimal(len(database)) if rng.random() < 0.5 else len(database)

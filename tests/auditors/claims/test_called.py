@@ -90,6 +90,7 @@ def seldom():
     return run
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", list(subjects(plain)))
 @pytest.mark.parametrize("make", [kept, running, seldom])
 def test_what_depends_on_earlier_calls_is_a_broken_contract(kind, make):

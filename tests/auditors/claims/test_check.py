@@ -74,6 +74,7 @@ def test_only_theorems_have_parameters():
         check(circle(), parameters={"sides": 4})
 
 
+@pytest.mark.long
 def test_a_broken_statement_and_a_negative_control():
     claim = InvariantClaim(cases=Interval(low=-1, high=1), margin=lambda x: 0.5 - x)
     broken = BrokenStatement(identifier="MUT-X", claim=claim, defect="half the range")

@@ -144,6 +144,7 @@ def test_every_mechanism_that_theory_gives_a_curve_states_it():
     assert curves_of(CATALOGUE.entry("noisy-gradient-descent"))
 
 
+@pytest.mark.long
 def test_gaussian_draws_are_compared_with_their_law():
     gaussian = CATALOGUE.entry("gaussian")
     assert not follows_law(gaussian, draws=40_000).refuted

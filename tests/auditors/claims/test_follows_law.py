@@ -53,6 +53,7 @@ def test_samplers_of_the_catalogue_follow_their_laws(name):
     assert not follows_law(CATALOGUE.entry(name), alpha=ALPHA, draws=20_000).refuted
 
 
+@pytest.mark.long
 def test_shared_noise_is_seen_though_every_coordinate_is_right():
     vector = CATALOGUE.entry("laplace-vector")
 
@@ -64,6 +65,7 @@ def test_shared_noise_is_seen_though_every_coordinate_is_right():
     assert follows_law(replace(vector, run=shared), alpha=ALPHA, draws=20_000).refuted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["grid-laplace", "geometric", "leaky-response"])
 def test_a_stated_loss_is_compared_with_the_stated_law_or_density(name):
     """It chooses the pair that is drawn on, so that nothing else need show that it is wrong."""
@@ -180,6 +182,7 @@ def test_the_noise_behind_two_bits_is_compared_on_databases_far_apart():
     assert follows_law(wrong, alpha=ALPHA, draws=100_000).refuted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["composed", "boxes", "sampled-query-counts"])
 def test_each_part_of_a_product_is_compared(name):
     mechanism = CATALOGUE.entry(name)
@@ -223,6 +226,7 @@ def of_coins(database, outputs, *, alike):
     return np.log(np.where(outputs[..., 0] == outputs[..., 1], alike, 1 - alike) / 2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("drawn", "refuted"), [(0.7, False), (0.6, True)])
 def test_outputs_that_come_again_have_the_shares_of_their_densities(drawn, refuted):
     """Both databases have the same law, so that no reweighting shows what the draws do."""

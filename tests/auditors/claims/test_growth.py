@@ -42,17 +42,20 @@ def test_the_exponent_is_found_with_an_interval_around_it():
     assert one.edge.share == pytest.approx(1 / 1.1, abs=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("power", [1.2, 1.8])
 def test_another_exponent_is_refuted(power):
     assert found(grows(power, slack=0.1)).verdict is Verdict.REFUTED
 
 
+@pytest.mark.long
 def test_growth_that_is_no_faster_may_be_slower_and_not_faster():
     assert found(grows(1.0, attained=False)).verdict is Verdict.NOT_REFUTED
     faster = replace(grows(1.8, attained=False, slack=0.1), bound=lambda x: 10 * x**1.5)
     assert found(faster).verdict is Verdict.REFUTED
 
 
+@pytest.mark.long
 def test_a_mean_above_its_bound_is_refuted_whatever_the_exponent():
     low = replace(grows(1.5), bound=lambda x: 0.9 * x**1.5)
     one = found(low)

@@ -35,6 +35,7 @@ def test_an_invariant_that_just_holds_is_reached_at_its_edge():
     assert found.details["cases"] >= 50
 
 
+@pytest.mark.long
 def test_a_corner_of_many_numbers_is_found_and_shrunk():
     claim = replace(CLAIM, margin=lambda case: 7.9 - sum(case["noise"]))
     found = run(claim)
@@ -56,6 +57,7 @@ def test_the_same_seed_visits_the_same_cases():
     assert run(CLAIM) == run(CLAIM)
 
 
+@pytest.mark.long
 def test_examples_come_first_and_are_shrunk_too():
     rare = {"start": 7.123456, "noise": [0.1, 0.2, 0.3]}
     claim = replace(

@@ -43,6 +43,7 @@ def test_a_claim_that_is_exactly_true_is_not_refuted():
         assert record["detectable"] > record["beta"]
 
 
+@pytest.mark.long
 def test_a_scale_too_small_is_refuted_early_with_its_database():
     found = run(replace(EXACT, bound=lambda beta: 0.8 * log(1 / beta)))
     assert found.verdict is Verdict.REFUTED

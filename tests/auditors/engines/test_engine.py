@@ -121,6 +121,7 @@ def test_what_cannot_reach_a_worker_is_a_sentence(held, error, sentence):
         list(Engine().results(lambda job: held, [(1,), (2,)], workers=2, patience=60))
 
 
+@pytest.mark.long
 def test_the_blocks_of_a_lost_worker_are_drawn_again(tmp_path, alone):
     flag = tmp_path / "died"
     home = os.getpid()

@@ -64,6 +64,7 @@ def index(database, rng, *, size=None):
     return np.searchsorted(law / law[-1], rng.random(size))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 26, 27])
 def test_a_rare_output_is_bet_on_although_a_likely_one_is_learnt(seed):
     """The best event to count loses .9 of 1 for long; draws that only taught were lost to bets.

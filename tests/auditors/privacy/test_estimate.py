@@ -24,6 +24,7 @@ def test_the_bound_nears_the_truth_and_stays_below_it():
     assert found.result.draws <= 4 * 2 * 200_000
 
 
+@pytest.mark.long
 def test_a_delta_alone_pays_a_tenth_for_the_curve():
     found = estimate(shifted, pair=(0, 1), delta=0.01, trials=10_000, alpha=0.01)
     assert found.result.evidence.alpha == pytest.approx(0.009)
@@ -31,6 +32,7 @@ def test_a_delta_alone_pays_a_tenth_for_the_curve():
     assert found.result.evidence.looks[-1].draws <= 9000
 
 
+@pytest.mark.long
 def test_a_curve_comes_with_delta_and_shares_alpha():
     found = estimate(shifted, pair=(0, 1), delta=0.01, curve=True, trials=40_000, alpha=0.01)
     assert found.result.evidence.alpha == found.curve.alpha == 0.005

@@ -61,6 +61,7 @@ def test_a_claim_of_nothing_has_no_multiples():
     assert math.isclose(none.epsilon, 0)
 
 
+@pytest.mark.long
 def test_a_slow_mechanism_is_planned_for_before_it_is_judged():
     """The plan comes first, and a gross leak is found long before the time is used up."""
     news = []
@@ -112,6 +113,7 @@ def counts(database, rng):
     return {"all": len(database) + noise[0], "old": sum(x > 97 for x in database) + noise[1]}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", [sums, counts])
 @pytest.mark.parametrize("trials", [200, 1000])
 def test_without_a_limit_the_clock_changes_nothing(monkeypatch, mechanism, trials):

@@ -70,6 +70,7 @@ def test_a_witness_holds_on_new_draws_and_not_on_a_mended_mechanism():
     assert again.evidence == recheck(too_quiet, record, **options).evidence
 
 
+@pytest.mark.long
 def test_a_witness_of_another_relation_is_not_counted():
     record = record_of(too_quiet, epsilon=1.0)
     other = PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE)

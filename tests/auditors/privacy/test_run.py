@@ -180,6 +180,7 @@ def test_running_out_of_time_is_inconclusive():
     assert result.note
 
 
+@pytest.mark.long
 def test_unseeded_mechanisms_are_audited():
     system = np.random.default_rng()
 

@@ -140,6 +140,7 @@ def test_a_gross_violation_costs_little_and_the_sooner_the_less():
     assert stop.epsilon_lower < told.epsilon_lower < everything.epsilon_lower <= 2
 
 
+@pytest.mark.long
 def test_the_seconds_of_an_audit_are_all_that_it_took(monkeypatch):
     """The lines at fault come last; whatever they take is told as time of the audit."""
     asked = []
@@ -155,6 +156,7 @@ def test_the_seconds_of_an_audit_are_all_that_it_took(monkeypatch):
     assert 0.2 <= found.seconds <= monotonic() - began
 
 
+@pytest.mark.long
 def test_the_evidence_is_two_plain_counts_that_anybody_can_recheck():
     result = audit(answer, pair=(0, 1), epsilon=1.0, exact=False)
     hits, trials, level = result.evidence.hits, result.evidence.trials, result.evidence.level

@@ -235,6 +235,7 @@ def test_an_answer_that_is_remembered_is_no_draw(make):
         check(make())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "run", [lambda database, rng: len(database), lambda database, rng: {"n": [len(database)]}]
 )
@@ -313,6 +314,7 @@ def test_who_may_raise_learns_of_the_option(database):
     assert "exceptions" in caught.value.keywords
 
 
+@pytest.mark.long
 def test_an_exception_can_be_the_output():
     def run(database, rng):
         if len(database) and rng.random() < 0.3:
@@ -323,6 +325,7 @@ def test_an_exception_can_be_the_output():
     assert result.verdict is Verdict.REFUTED
 
 
+@pytest.mark.long
 def test_what_a_mechanism_changes_in_the_process_does_not_reach_us(tmp_path, capsys):
     before = os.getcwd(), dict(os.environ), list(warnings.filters), np.geterr()
 
@@ -342,6 +345,7 @@ def test_what_a_mechanism_changes_in_the_process_does_not_reach_us(tmp_path, cap
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.long
 def test_prints_are_shown_on_request(capfd):
     def run(database, rng):
         print("seen")
@@ -357,6 +361,7 @@ def test_a_replaced_function_of_numpy_is_found(monkeypatch):
         audit(noisy_sum, epsilon=1.0, pair=([], [1]), trials=400)
 
 
+@pytest.mark.long
 def test_the_callers_alarm_rings_when_it_would_have_rung():
     rung = []
 

@@ -61,6 +61,7 @@ def count(run, **options):
     return hits
 
 
+@pytest.mark.long
 def test_what_stands_alone_comes_out_alike_in_any_number_of_workers():
     assert count(sound) == count(sound, workers=3) == count(sound, in_process=True)
 
@@ -126,6 +127,7 @@ def test_rows_refute_nothing_that_single_calls_keep(law, seed):
         assert not audit(by_rows(law), pair=PAIR, seed=seed, **OPTIONS).refuted
 
 
+@pytest.mark.long
 def test_single_calls_are_refuted_whatever_the_rows_are():
     def run(database, rng, *, size=None):
         if size is None:
@@ -135,6 +137,7 @@ def test_single_calls_are_refuted_whatever_the_rows_are():
     assert audit(run, pair=PAIR, **OPTIONS).refuted
 
 
+@pytest.mark.long
 def test_trusted_rows_are_counted_and_the_evidence_says_so():
     run = by_rows(lambda database, rng, size: len(database) + rng.laplace(scale=0.5, size=size))
     found = audit(run, pair=PAIR, trust_rows=True, **OPTIONS)
@@ -143,6 +146,7 @@ def test_trusted_rows_are_counted_and_the_evidence_says_so():
     assert found.plan["made_again"] is True
 
 
+@pytest.mark.long
 def test_memory_in_a_file_withholds_a_refutation(tmp_path):
     path = tmp_path / "answers"
 
@@ -245,6 +249,7 @@ def labelled(database, rng, *, size=None):
     return {"kind": kinds[rng.integers(3, size=size)], "total": len(database) + noise}
 
 
+@pytest.mark.long
 def test_an_output_is_alike_whatever_labels_others_have():
     """By what it says: its bytes among others are of other labels too."""
     sampler, encoded = Sampler(run=labelled, seed=1), [pickled(one) for one in PAIR]
@@ -315,6 +320,7 @@ def test_a_module_that_was_set_up_is_refuted_as_it_is(tmp_path, monkeypatch, see
     assert audit(module.seldom, pair=([], [0]), **asked).refuted
 
 
+@pytest.mark.long
 def test_wide_outputs_of_late_blocks_are_made_again_as_far_as_they_were_kept():
     def wide(database, rng):
         return len(database) + rng.laplace(size=20)

@@ -109,6 +109,7 @@ def test_an_audit_that_raises_late_hands_its_draws_on(slow):
     assert all(len(line) == 2 for line in lines)
 
 
+@pytest.mark.long
 def test_an_audit_that_comes_to_its_verdict_keeps_nothing(slow):
     kept = []
     result = audit(leaks, epsilon=1, pair=PAIR, trials=400, precision=None, kept=kept.append)

@@ -100,6 +100,7 @@ def beside_alone(run, counted):
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_bit_that_fell_alike_in_a_few_processes_refutes_nothing():
     """Of 64 fair bits fewer than 4 speak against it with probability 2e-15."""
     for counted in (((4000, 4000), (0, 4000)), ((0, 4000), (4000, 4000))):
@@ -107,6 +108,7 @@ def test_a_bit_that_fell_alike_in_a_few_processes_refutes_nothing():
             beside_alone(kept_bit(), counted)
 
 
+@pytest.mark.long
 def test_a_global_generator_is_another_in_each_process():
     """A constant beside it hides that processes have copies, and none draws as another does."""
 
@@ -118,6 +120,7 @@ def test_a_global_generator_is_another_in_each_process():
         beside_alone(answered, ((0, 4000), (2000, 4000)))
 
 
+@pytest.mark.long
 def test_draws_that_remember_nothing_may_refute():
     def answered(database, rng):
         return 100.0 * (np.random.default_rng().random() < (0.75 if database else 0.25))
@@ -126,6 +129,7 @@ def test_draws_that_remember_nothing_may_refute():
     beside_alone(lambda database, rng: 100.0 * len(database), ((0, 4000), (4000, 4000)))
 
 
+@pytest.mark.long
 def test_an_audit_refutes_what_leaks_and_remembers_nothing():
     found = audit(
         lambda database, rng: len(database) + np.random.default_rng().laplace(0, 0.3),

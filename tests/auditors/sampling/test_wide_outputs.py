@@ -93,6 +93,7 @@ def rows_of(run):
     return many
 
 
+@pytest.mark.long
 def test_wide_rows_are_compared_by_a_digest_of_their_call():
     """What rows of one call were is not kept, and still one number that differs is told."""
     late.calls = 0

@@ -104,6 +104,7 @@ def test_missing_shards_are_named():
         merged(noisy_count, options, found)
 
 
+@pytest.mark.long
 def test_a_block_with_two_counts_names_the_file():
     options = {**SMALL, "epsilon": 1.0}
     data = drawn(noisy_count, options, Shard(1, 2))
@@ -139,11 +140,13 @@ def test_every_block_is_in_exactly_one_shard():
     assert len(rows) == whole[0]["planned"]
 
 
+@pytest.mark.long
 def test_more_shards_than_blocks_leave_some_of_them_empty():
     options = {**SMALL, "epsilon": 1.0, "trials": 200}
     assert drawn(noisy_count, options, Shard(500, 500))[0]["rows"] == []
 
 
+@pytest.mark.long
 def test_a_shard_of_a_mechanism_that_keeps_state_is_refused():
     made = []
 

@@ -128,6 +128,7 @@ def hashed(value, rng, *, g=4, epsilon=EPSILON):
 CLIENTS = [response, direct, symmetric, optimal, partial(subset, in_order=True), hadamard, hashed]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda one: getattr(one, "__name__", "sorted"))
 def test_a_client_is_proved_at_its_epsilon_and_refuted_below(client):
     found = decide(client)

@@ -271,6 +271,7 @@ def test_a_wrong_constant_in_what_is_run_breaks_a_tail(identifier, numbers):
     assert check(Subject(claim=subject.claim, mechanism=wrong), trials=40_000).refuted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("identifier", ["PMW-KL-TAIL", "PMW-RUN-UPD", "PMW-RUN-KL"])
 @pytest.mark.parametrize("share", [1 / 128, -1 / 8])
 def test_a_factory_that_learns_wrongly_breaks_the_tails_of_the_drop(identifier, share, monkeypatch):

@@ -109,6 +109,7 @@ def test_a_large_database_does_not_make_a_large_page(sound):
     assert "omitted" in checked(text).data
 
 
+@pytest.mark.long
 def test_many_claims_do_not_make_a_large_page(sound, refuted):
     text = page_of(*[sound, refuted] * 10)
     checked(text)

@@ -76,6 +76,7 @@ def test_what_is_proved_says_on_what(sections):
         assert scope in " ".join(summary_csv([section]).split())
 
 
+@pytest.mark.long
 def test_the_numbers_depend_neither_on_the_workers_nor_on_the_company(sections):
     assert numbers(reproduced(select(NAMES, []), workers=2)) == numbers(sections)
     alone = reproduced(select(NAMES[:1], []))

@@ -317,6 +317,7 @@ def leaks(database, rng):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("route", [[], ["--isolate"]], ids=["here", "isolated"])
 def test_an_audit_that_raises_late_leaves_a_file_that_judge_takes(
     run, tmp_path, monkeypatch, route
