@@ -89,10 +89,12 @@ def test_an_output_format_is_one_file_and_one_line_as_contributing_says(scratch,
     )
     audit = ("audit", "mine.py:leaky", "--epsilon", "1", "--pair", "[]", "[1]", "--trials", "2000")
     theorem = ("reproduce", "EM-3.10", "--trials", "10_000", "--workers", "1")
-    for number, command in enumerate((audit, ("gate",), theorem)):
-        done = run(scratch, "-m", "dpwitness", *command, "-o", f"{number}.tsv", folder=folder)
+    for number, command in enumerate((audit, ("gate",), theorem, audit, ("gate",), theorem)):
+        path = folder / f"{number % 3}.tsv"  # the second time over the file of the first
+        done = run(scratch, "-m", "dpwitness", *command, "-o", path.name, folder=folder)
         assert done.returncode == (0 if command is theorem else 1), done.stderr
-        lines = (folder / f"{number}.tsv").read_text().splitlines()
+        mark, *lines = path.read_text().splitlines()
+        assert mark == "# dpwitness"
         assert [line.split("\t")[0] for line in lines] == (
             [] if command is theorem else ["refuted"]
         )

@@ -66,7 +66,7 @@ def gate(
     if accept and baseline is None:
         raise InvalidArgument("--accept rewrites a baseline; name it with --baseline FILE")
     if accept and baseline is not None:
-        files.require_writable(baseline, baseline=True)
+        table.require_place(baseline, baseline=True)
     table.require_places(paths)
     try:
         settings = read_settings(root, given)

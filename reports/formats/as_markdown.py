@@ -17,9 +17,8 @@ def render(told: Told) -> str:
     What does not fit into LARGEST bytes is left out, the witnesses first, and the end says so.
     """
     if told.text:
-        return (
-            "\n".join(f"    {line}".rstrip() for line in printable(told.text).splitlines()) + "\n"
-        )
+        report = [f"    {line}".rstrip() for line in printable(told.text).splitlines()]
+        return "\n".join([f"## Differential privacy: {told.command}", "", *report, ""])
     head = {
         "gate": "gate failed" if told.reasons else "no violation found",
     }.get(told.command, "see below" if told.reasons else "no violation found")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..record.evidence import release
 from ..shell.console import UNUSABLE, Console
 from ..writing.terminal import printable
 from .told import Case, Reason, Told, ToldClaim
@@ -20,7 +21,7 @@ def plain(
     place: str = "",
     sentence: str = "",
 ) -> Told:
-    """What the command found: its report as `text`, its numbers as `data`.
+    """What the command found: its report as `text`, its numbers as `data`, and which release did.
 
     Its page shows the lines of `story` as a list of facts, and the text as it is if there are none.
 
@@ -51,7 +52,7 @@ def plain(
         cases=() if judged is None else (Case(name=place, target=place, judged=(judged,)),),
         reasons=tuple(reasons),
         closing="",
-        document=data,
+        document={**data, "dpwitness": release()},
         page=page,
         text=printable(text),
     )

@@ -25,25 +25,37 @@ PRINTED = "-"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The option that asks for a format, what `--help` says of it, and the ending of its files."""
+    """The option that asks for a format, what `--help` says of it, and the ending of its files.
+
+    `mark` stands near the beginning or the end of each of them, and tells a later run, which writes
+    there again, that it replaces its own; it is the first line where `render` writes it nowhere.
+    """
 
     name: str
     what: str
     ending: str
+    mark: str
     note: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """All endings that its files may have; `ending` is the one that is told."""
+        return (self.ending, *self.others)
 
     def render(self, told: "Told") -> str:
         """The run in this format; its module is loaded now and not before."""
         home = import_module(f".as_{self.name.replace('-', '_')}", __package__)
-        return str(home.render(told))
+        text = str(home.render(told))
+        return text if self.mark in text else f"{self.mark}\n{text}"
 
 
 FORMATS = (
-    Format("json", "all numbers as JSON", ".json"),
-    Format("html", "a report page", ".html"),
-    Format("junit", "JUnit XML", ".xml", " (JUnit)"),
-    Format("sarif", "SARIF 2.1.0", ".sarif"),
-    Format("markdown", "a summary in Markdown", ".md"),
+    Format("json", "all numbers as JSON", ".json", "dpwitness"),
+    Format("html", "a report page", ".html", "dpwitness", others=(".htm",)),
+    Format("junit", "JUnit XML", ".xml", "dpwitness", " (JUnit)"),
+    Format("sarif", "SARIF 2.1.0", ".sarif", "dpwitness"),
+    Format("markdown", "a summary in Markdown", ".md", "## Differential privacy"),
 )
 
 
@@ -86,7 +98,7 @@ def _by_ending(files: tuple[str, ...], paths: Mapping[str, str | None]) -> Mappi
     mine = [one for one in FORMATS if one.name in paths]
     for path in files:
         ending = ".json" if path == "-" else os.path.splitext(path)[1].lower()
-        name = next((one.name for one in mine if one.ending == ending), None)
+        name = next((one.name for one in mine if ending in one.endings), None)
         if name is None:
             known = ", ".join(one.ending for one in mine)
             raise click.UsageError(f"-o takes a file that ends in one of {known}; got {path!r}.")
@@ -104,16 +116,27 @@ def evidence_file(paths: Mapping[str, str | None]) -> str | None:
     return None if path == PRINTED else path
 
 
-def require_places(paths: Mapping[str, str | None]) -> None:
-    """Raise InvalidArgument, before anything runs, for a path that cannot be written."""
-    from ...auditors.errors import InvalidArgument
+def require_place(path: str, *others: Format, baseline: bool = False) -> None:
+    """Raise InvalidArgument for a path that cannot be written, or holds what is none of ours.
+
+    `others` are formats that the table does not have and the command writes too.
+    """
     from ..writing import files
+
+    known = (*FORMATS, *others)
+    endings = tuple(ending for one in known for ending in one.endings)
+    files.require_writable(path, endings, tuple(one.mark for one in known), baseline=baseline)
+
+
+def require_places(paths: Mapping[str, str | None], *others: Format) -> None:
+    """Raise InvalidArgument, before anything runs, for a path that `require_place` refuses."""
+    from ...auditors.errors import InvalidArgument
 
     places: dict[str, str] = {}
     for name, path in paths.items():
         if path is None or path == PRINTED:
             continue
-        files.require_writable(path)
+        require_place(path, *others)
         real = os.path.realpath(path)
         # A device such as /dev/null may stand for many.
         if real in places and (Path(real).is_file() or not Path(real).exists()):

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.accumulate import ALPHA
+from ..formats.table import require_place
 from ..settings.settings import SettingsError, read_settings
 from ..shell.console import FAILED, UNUSABLE, Console, count, save
-from ..writing.files import require_writable
 from .reading import (
+    TABLES,
     AuditedClaim,
     audit_rows,
     bound_text,
@@ -41,7 +42,7 @@ def history(
     """Tell what is recorded, check it, write the files asked for; the exit status."""
     kinds = {path: kind_of(path) for path in files}
     for path in (*files, *([in_toto] if in_toto is not None else [])):
-        require_writable(path)
+        require_place(path, *TABLES)
     saved = True
     with opened(_directory(directory)) as (store, told, broken):
         for sentence in told:

@@ -17,12 +17,17 @@ from pathlib import Path
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.accumulate import ALPHA
 from ...mechanisms.model import curve_from_json
+from ..formats.table import Format
 from ..record.evidence import environment
 from .recorder import LINES, is_on_network, merge
 from .store import COLUMNS, NAME, HistoryError, Row, Store, open_memory, open_store
 from .verify import gone_back, verify, write_head
 
-FORMATS = ("csv", "json", "parquet")
+TABLES = (
+    Format("csv", "all rows as CSV", ".csv", "joint_log_wealth"),
+    Format("parquet", "all rows as parquet", ".parquet", "joint_log_wealth"),
+)
+"""Files that no other command writes; a column of them is their mark."""
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:dpwitness:history:1"
 
@@ -247,7 +252,7 @@ def statement(run: str, audits: Sequence[Row], head: Mapping[str, object]) -> di
 def kind_of(path: str) -> str:
     """The format that the end of a file name asks for."""
     kind = Path(path).suffix.lstrip(".").lower()
-    if kind not in (*FORMATS, "html"):
+    if kind not in ("html", "json", *(one.name for one in TABLES)):
         raise InvalidArgument(
             f"-o takes a file that ends in .html, .csv, .json or .parquet; got {path!r}"
         )

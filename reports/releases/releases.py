@@ -22,6 +22,7 @@ from typing import Required, TypedDict
 
 from ...auditors.errors import InvalidArgument
 from ..formats import table
+from ..record.evidence import release
 from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, save
 from ..writing import files
 
@@ -74,7 +75,9 @@ def run(
 ) -> int:
     """Audit every release, say a row for each and then what changed between them; the status."""
     _check(package, asked, alpha)
-    table.require_places({**paths, "checkpoint": checkpoint})
+    ending = Path(checkpoint or "").suffix.lower()
+    kept = table.Format("checkpoint", "the finished releases", ending, '"sweep"')
+    table.require_places({**paths, "checkpoint": checkpoint}, *[kept] * (checkpoint is not None))
     numbers = _releases(package, versions, npm)
     request: Sweep = {
         "package": package, "versions": numbers, "npm": npm, "beside": list(beside),
@@ -279,7 +282,8 @@ def what_changed(rows: Sequence[Release]) -> str:
 def as_page(request: Sweep, rows: Sequence[Release]) -> str:
     """The table of the releases in Markdown."""
     lines = [
-        f"# {request['package']} through its releases", "", what_changed(rows), "",
+        f"## Differential privacy: {request['package']} through its releases", "",
+        what_changed(rows), "",
         f"`{request['target']}` with `{shlex.join(request['asked'])}`; one alpha of "
         f"{request['alpha']:g} for {len(request['versions'])} releases.", "",
         "| release | verdict | epsilon is at least | draws | seconds | event, or what was said |",
@@ -299,7 +303,7 @@ def as_page(request: Sweep, rows: Sequence[Release]) -> str:
 
 
 def _as_json(request: Sweep, rows: Sequence[Release]) -> str:
-    whole = {"sweep": request, "rows": rows, "changed": what_changed(rows)}
+    whole = {"sweep": request, "rows": rows, "changed": what_changed(rows), "dpwitness": release()}
     return json.dumps(whole, indent=1) + "\n"
 
 

@@ -13,7 +13,6 @@ from ..formats import table
 from ..record.evidence import to_text
 from ..shell.console import UNUSABLE, Console, save
 from ..statements.statements import Gallery, Section, style_from
-from ..writing import files
 from . import as_table
 from .as_table import told_of
 from .run import run, select
@@ -88,7 +87,7 @@ def _require_places(out: str | None, paths: Mapping[str, str | None]) -> None:
             raise InvalidArgument(
                 f"cannot make the folder {out!r}: {reason}; nothing was run"
             ) from None
-        files.require_writable(str(folder / "index.html"))
+        table.require_place(str(folder / "index.html"))
     table.require_places(paths)
 
 

@@ -10,28 +10,29 @@ from typing import BinaryIO
 
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 
-OURS = (b"dpwitness", b"## Differential privacy: ", b"joint_log_wealth")
-"""One of these stands near the beginning or the end of every file that is written."""
 LOOKED_AT = 1 << 16
-"""Bytes at either end of a file that are looked at for it."""
-REPLACED = (".json", ".html", ".htm", ".xml", ".sarif", ".md", ".csv", ".parquet")
-"""Endings of the files that are written, which code, settings and samples do not have."""
+"""Bytes at either end of a file that are looked at for what tells whose it is."""
 BASELINE = b"dpwitness-baseline"
 """What a baseline has: it was accepted by somebody, and a report must not take its place."""
 DATED = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:")
 """How each line of a log begins."""
 
 
-def require_writable(path: str, *, baseline: bool = False) -> None:
+def require_writable(
+    path: str, endings: tuple[str, ...], marks: tuple[str, ...], *, baseline: bool = False
+) -> None:
     """Find out now, not after an hour of sampling, that `path` can be written.
 
-    What stands there already is replaced only if it was written here: a slip of the pen must not
-    cost anybody a source, a settings file or samples. A baseline is replaced as a `baseline` only.
+    What stands there already is replaced only if it was written here, which its ending and one of
+    the marks tell: a slip of the pen must not cost anybody a source, a settings file or samples.
+    A baseline is replaced as a `baseline` only.
     Raises InvalidArgument with the sentence that says why not.
     """
     try:
         final = Path(os.path.realpath(path))
-        replaced = not final.is_file() or _replaceable(final, path, baseline=baseline)
+        replaced = not final.is_file() or not final.stat().st_size
+        if not replaced and path.lower().endswith(endings):
+            replaced = _written(final, marks, baseline=baseline)
         if _is_plain(final):
             if final.exists() and not os.access(final, os.W_OK):
                 raise PermissionError(13, "Permission denied")
@@ -61,16 +62,12 @@ def require_appendable(path: str) -> None:
         )
 
 
-def _replaceable(final: Path, path: str, *, baseline: bool) -> bool:
-    if not final.exists() or not final.stat().st_size:
-        return True
-    if not path.lower().endswith(REPLACED):
-        return False
+def _written(final: Path, marks: tuple[str, ...], *, baseline: bool) -> bool:
     with final.open("rb") as file:
         head = file.read(LOOKED_AT)
         file.seek(max(0, final.stat().st_size - LOOKED_AT))
         seen = head + file.read(LOOKED_AT)
-    return any(word in seen for word in OURS) and (baseline or BASELINE not in head)
+    return any(mark.encode() in seen for mark in marks) and (baseline or BASELINE not in head)
 
 
 def write_atomically(path: str, content: str | bytes) -> None:

@@ -1,10 +1,14 @@
 import errno
 import os
 import stat
+import sys
+from types import SimpleNamespace
 
 import pytest
 
 from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
+from dpwitness.reports.formats import table
+from dpwitness.reports.formats.told import Told
 from dpwitness.reports.writing import files
 
 
@@ -58,12 +62,41 @@ def test_a_device_is_written_to_and_not_replaced():
 def test_a_place_that_cannot_be_written_is_named(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidArgument, match="cannot write"):
-        files.require_writable(name)
+        files.require_writable(name, (".json",), ("ours",))
 
 
 def test_a_place_that_can_be_written_is_left_as_it_was(tmp_path):
-    files.require_writable(str(tmp_path / "a.json"))
+    files.require_writable(str(tmp_path / "a.json"), (".json",), ("ours",))
     assert os.listdir(tmp_path) == []
+
+
+TOLD = Told(
+    command="judge", cases=(), reasons=(), closing="", document={"dpwitness": "0"}, text="bare",
+    page=lambda: "<h1>dpwitness</h1>",
+)  # fmt: skip
+NEW = table.Format("tap", "what a test harness reads", ".tap", "# dpwitness", others=(".t",))
+
+
+@pytest.mark.parametrize("made", [*table.FORMATS, NEW], ids=lambda one: one.name)
+def test_a_format_of_the_table_is_written_over_its_own_files_and_over_no_other(
+    made, tmp_path, monkeypatch
+):
+    """A row of the table is all that it takes, whatever `render` writes."""
+    monkeypatch.setattr(table, "FORMATS", (*table.FORMATS, NEW))
+    bare = SimpleNamespace(render=lambda told: f"ok 1 {told.text}")
+    monkeypatch.setitem(sys.modules, f"{table.__package__}.as_tap", bare)
+    for ending in made.endings:
+        path = tmp_path / f"a{ending}"
+        for _ in range(2):
+            table.require_places({made.name: str(path)})
+            files.write_atomically(str(path), made.render(TOLD))
+        path.write_text("1\n2\n")
+        with pytest.raises(InvalidArgument, match="was not written as this kind of file"):
+            table.require_places({made.name: str(path)})
+    code = tmp_path / "release.py"
+    code.write_text(made.render(TOLD))
+    with pytest.raises(InvalidArgument, match="was not written as this kind of file"):
+        table.require_places({made.name: str(code)})
 
 
 def test_reading_stops_at_the_limit(tmp_path):
