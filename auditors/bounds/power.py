@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc, gammaln, ndtr, ndtri, xlog1py, xlogy
 
 from ..errors import InvalidArgument
-from .two_sample import CELL, TIE, Floats, at_distance, confidence_box, threshold, z_in_box
+from .two_sample import (
+    BOX_PART,
+    CELL,
+    TIE,
+    Floats,
+    at_distance,
+    confidence_box,
+    threshold,
+    z_in_box,
+)
 
 Plan = tuple[tuple[int, float], ...]
 """Looks: draws a side in all when it is made, and its level."""
@@ -23,8 +32,6 @@ EARLY = ((0.25, 0.15), (0.5, 0.2), (1.0, 0.35), (2.0, 0.3))
 """Looks of an early attempt: parts of the draws foreseen, and of its error probability."""
 LAST = ((0.125, 0.05), (0.25, 0.1), (0.5, 0.15), (1.0, 0.7))
 """Looks of a last attempt that may well end sooner: parts of all its draws."""
-_BETA_SHARE = 50
-"""A fiftieth of a level is spent on the confidence box, as in the test whose power this is."""
 _COARSE = 0.1  # a coarser lattice than the test's own only makes the answer larger
 _MOST_Y = 4000
 """Hits of the second side whose probabilities are worked out one by one."""
@@ -212,7 +219,7 @@ def _least_hits(
     The search begins where the normal form of the test rejects and follows the statistic, which
     grows almost evenly with x, to its threshold; where that takes long it halves what is left.
     """
-    share = level / _BETA_SHARE
+    share = level / BOX_PART
     needed = threshold(level, share) + TIE
     (n, m), (epsilon, delta) = trials, null
 

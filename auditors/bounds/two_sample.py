@@ -50,6 +50,9 @@ _LARGEST_EPSILON = 600.0
 """Nats; its exponential is still a double, and no draws can show so much."""
 _FEW = 300
 """Lattice cells that are worked out one by one; of more, coarse pieces come first."""
+BOX_PART = 50
+"""The test spends this part of its level, a fiftieth, on the confidence box where nobody says
+another `beta`, and the rest on the statistic."""
 STEP = 0.001
 """Grid step in nats; COARSE_STEP from FINE_UP_TO on, where a thousandth is of no interest."""
 FINE_UP_TO = 2.0
@@ -433,7 +436,7 @@ def rejects(
     beta: float | None = None,
 ) -> bool:
     """Whether the null at (epsilon, delta) is rejected; wrong with probability <= `level`."""
-    share = level / 50 if beta is None else beta
+    share = level / BOX_PART if beta is None else beta
     z = z_statistic(hits, trials, epsilon=epsilon, delta=delta, beta=share)
     return z >= threshold(level, share) + TIE
 
@@ -487,7 +490,7 @@ def _epsilon_lower(
     grid_step: float,
     also: tuple[float, ...],
 ) -> float:
-    share = level / 50 if beta is None else beta
+    share = level / BOX_PART if beta is None else beta
     needed = threshold(level, share)
     box = confidence_box(hits, trials, share)
     grid = epsilon_grid(trials[1], distance=distance, step=grid_step, also=also).tolist()

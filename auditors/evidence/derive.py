@@ -15,6 +15,7 @@ import numpy as np
 from ...mechanisms.model import Moment, Pair, PrivacyClaim, moments_of
 from ..bounds import power, two_sample
 from ..bounds.power import LAST, last_looks
+from ..bounds.two_sample import at_distance
 from ..bounds.wealth import log_gain
 from ..events.learners.one_column import Noticing
 from ..results.results import (
@@ -176,6 +177,9 @@ def totals(counts: Sequence[Count]) -> tuple[tuple[int, int], tuple[int, int]]:
     return hits, (sum(c.trials[0] for c in oriented), sum(c.trials[1] for c in oriented))
 
 
+# The test of counts, named here and nowhere else. ----------------------------------------------
+
+
 def bound_of(counts: Sequence[Count], claim: PrivacyClaim, level: float) -> float:
     """Lower bound on the base epsilon (nats) from all counts of one event, wrong at `level`."""
     hits, trials = totals(counts)
@@ -187,6 +191,22 @@ def bound_of(counts: Sequence[Count], claim: PrivacyClaim, level: float) -> floa
         distance=claim.steps,
         also=(claim.epsilon,),
     )
+
+
+def rejected(
+    hits: tuple[int, int], trials: tuple[int, int], null: tuple[float, float], level: float
+) -> bool:
+    """Whether counts speak against the null, (epsilon, delta) in all; wrong at `level`."""
+    epsilon, delta = null
+    return two_sample.rejects(hits, trials, epsilon=epsilon, delta=delta, level=level)
+
+
+def rough_z(hits: tuple[int, int], trials: tuple[int, int], null: tuple[float, float]) -> float:
+    """About how many standard deviations counts lie beyond the null; it decides no verdict."""
+    return two_sample.normal_z(hits, trials, *null)
+
+
+# What the looks show. -------------------------------------------------------------------------
 
 
 def _witness(pair: Pair, evidence: Evidence) -> Witness | None:
@@ -222,7 +242,7 @@ def log_wealth(batches: Sequence[Batch], claim: PrivacyClaim) -> float:
 
 def log_wealths(batches: Sequence[Batch], claim: PrivacyClaim) -> tuple[float, ...]:
     """The logarithm of the wealth before the first batch and after each."""
-    null = two_sample.at_distance(claim.epsilon, claim.delta, claim.steps)
+    null = at_distance(claim.epsilon, claim.delta, claim.steps)
     moments = moments_bet_on(claim)
     gains = [log_gain(batch.bet, batch.counts, *null, moments) for batch in batches]
     return tuple(accumulate(gains, initial=0.0))
@@ -348,7 +368,7 @@ def _gain(facts: AuditFacts) -> float:
     if learning is None or learning.compared is None or facts.unread:
         return nan
     draws, *hits = learning.compared
-    delta = two_sample.at_distance(claim.epsilon, claim.delta, claim.steps)[1]
+    delta = at_distance(claim.epsilon, claim.delta, claim.steps)[1]
     new, old = (_log_ratio(one, (draws, draws), delta) for one in hits)
     return (new - old) / claim.steps
 
@@ -386,12 +406,10 @@ def p_value(result: AuditResult) -> float:
 
 def _least(look: Look, part: float, claim: PrivacyClaim) -> float:
     """The least level of the grid at which this look rejects, 1 if none."""
-    epsilon, delta = two_sample.at_distance(claim.epsilon, claim.delta, claim.steps)
+    null = at_distance(claim.epsilon, claim.delta, claim.steps)
     best = 1.0
     for level in LEVELS.tolist():
-        if not two_sample.rejects(
-            look.hits, look.trials, epsilon=epsilon, delta=delta, level=min(part, 1.0) * level
-        ):
+        if not rejected(look.hits, look.trials, null, min(part, 1.0) * level):
             break
         best = level
     return best

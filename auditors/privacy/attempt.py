@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ...mechanisms.model import Moment, Pair, PrivacyClaim
-from ..bounds import two_sample
 from ..bounds.power import Plan, last_looks
+from ..bounds.two_sample import at_distance
 from ..bounds.wealth import Bettor, ends, experts, log_gain
 from ..choosing.choose import Choice
 from ..events.events import Event, Partition, promised
-from ..evidence.derive import looks_at
+from ..evidence.derive import looks_at, rough_z
 from ..results.results import Batch, Bets, Count, Look
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import Hits, count_also, count_cells
@@ -77,7 +77,7 @@ class Test:
     def null(self) -> tuple[float, float]:
         """(epsilon, delta) of the inequality at the claim's distance."""
         claim = self.claim
-        return two_sample.at_distance(claim.epsilon, claim.delta, claim.steps)
+        return at_distance(claim.epsilon, claim.delta, claim.steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,9 +207,7 @@ def attempt(
         if look.epsilon_lower >= test.claim.epsilon:
             if enough(look):
                 break
-        elif (
-            teach and len(looks) > 1 and two_sample.normal_z(look.hits, look.trials, *test.null) < 0
-        ):
+        elif teach and len(looks) > 1 and rough_z(look.hits, look.trials, test.null) < 0:
             break
     return Attempt(
         choice=choice,

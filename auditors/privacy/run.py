@@ -14,11 +14,19 @@ from time import monotonic
 from ...mechanisms.model import Pair
 from ..arguments import asking
 from ..asked import KEYWORDS, Budget
-from ..bounds import two_sample
 from ..choosing.choose import Choice, Lesson, learn
 from ..databases.neighbours import Source
 from ..errors import ContractError, InvalidArgument, MechanismDied, MechanismHangs
-from ..evidence.derive import NO_RETURN, NOT_READ, ONLY_NAN, OUT_OF_TIME, derive, moments_bet_on
+from ..evidence.derive import (
+    NO_RETURN,
+    NOT_READ,
+    ONLY_NAN,
+    OUT_OF_TIME,
+    derive,
+    moments_bet_on,
+    rejected,
+    rough_z,
+)
 from ..outputs.encoding import identity
 from ..outputs.outputs import Outputs
 from ..results.results import UNKNOWN, AuditFacts, AuditResult, Count, Sketch, Smaller
@@ -472,10 +480,9 @@ def _still_refutes(audit: Audit, pair: Pair, allowance: Allowance, most: int) ->
         x, y = (int(choice.event.contains(side[draws:]).sum()) for side in sides)
         known = lesson.partition(choice.event)
         beyond = moments_beyond(*known, moments) if moments else -inf
-        against = {"epsilon": epsilon, "delta": delta, "level": LOOSE}
-        if beyond > CLEAR or two_sample.rejects((x, y), (draws, draws), **against):
+        if beyond > CLEAR or rejected((x, y), (draws, draws), audit.test.null, LOOSE):
             return True
-        z = two_sample.normal_z((x, y), (draws, draws), epsilon, delta)
+        z = rough_z((x, y), (draws, draws), audit.test.null)
         unlikely = z < UNLIKELY or choice.predicted + 2 * choice.spread < epsilon
         unlikely = unlikely and beyond < -1
         # Few draws show nothing of a moment, whose function of the output must be learnt.
@@ -495,7 +502,7 @@ def _types(audit: Audit, judging: Judging) -> str:
     one, two = (side.types for side in judging.shown)
     if one is None or two is None or not one.count or not two.count:
         return ""
-    (epsilon, delta), sizes = audit.test.null, (one.count, two.count)
+    sizes = one.count, two.count
     names = sorted({*one.compact().names, *two.compact().names})
     for name in names if len(names) > 1 else ():
         x, y = (
@@ -504,7 +511,7 @@ def _types(audit: Audit, judging: Judging) -> str:
         )
         for hits, trials in (((x, y), sizes), ((y, x), sizes[::-1])):
             level = audit.budget.alpha / (2 * len(names))
-            if two_sample.rejects(hits, trials, epsilon=epsilon, delta=delta, level=level):
+            if rejected(hits, trials, audit.test.null, level):
                 return (
                     f"{TYPES}: {x:,} of {sizes[0]:,} outputs from D are of type {name:.100}, and "
                     f"{y:,} of {sizes[1]:,} from D'; values are judged here and types are not, so "

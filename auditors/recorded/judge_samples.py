@@ -27,12 +27,12 @@ import numpy as np
 
 from ...mechanisms.model import Curve, PrivacyClaim, size_lower
 from ..asked import require
-from ..bounds import two_sample
 from ..bounds.power import refutable_epsilon
+from ..bounds.two_sample import at_distance
 from ..choosing.choose import Choice, Lesson, learn
 from ..errors import InvalidArgument
 from ..events.events import AdditiveScore, HalfLine
-from ..evidence.derive import USEFUL, usual
+from ..evidence.derive import USEFUL, bound_of, usual
 from ..outputs.outputs import Outputs
 from ..privacy.attempt import BET_FIRST, Betting, counted, next_size
 from ..privacy.curves import POINT_SHARE, at_point
@@ -134,7 +134,7 @@ def judge_samples(
     if claim.curve is not None:
         claim = _at_point(claim, (first[:most], second[:most]), alpha)
     epsilon, delta, distance, steps = claim.epsilon, claim.delta, claim.steps, claim.distance
-    strong = two_sample.at_distance(epsilon, delta, distance)
+    strong = at_distance(epsilon, delta, distance)
     choice = learn(
         first[:most], second[:most],
         epsilon=strong[0], delta=strong[1], trials=min(judging), level=alpha,
@@ -146,12 +146,7 @@ def judge_samples(
     for one, level in zip(choices, levels, strict=True):
         x, y = (int(one.event.contains(part).sum()) for part in rest)
         count = counted("recorded", 0, one, (x, y), judging)
-        oriented = count.oriented
-        lower = two_sample.epsilon_lower(
-            oriented.hits, oriented.trials, delta=delta, level=level, distance=distance,
-            also=(epsilon,),
-        )  # fmt: skip
-        found.append((lower, level, count))
+        found.append((bound_of((count,), claim, level), level, count))
     bound, level, count = max(found, key=itemgetter(0, 1))
     # Samples of one law have no event that tells them apart, and the one that is counted is luck.
     detectable = refutable_epsilon(
@@ -286,7 +281,7 @@ def judge_kept(
             "part must be spent on learning what to bet on"
         )
     first, second = first[:size], second[:size]
-    null = two_sample.at_distance(epsilon, delta, distance)
+    null = at_distance(epsilon, delta, distance)
     betting, count, highest = _bet(first, second, null, HALF * alpha)
     found = doubts(first, second)
     unread = first[:LOOKED_AT].unread or second[:LOOKED_AT].unread
