@@ -15,6 +15,8 @@ from .errors import InvalidArgument
 
 Neighbours = Literal["add-remove", "replace-one", "declared"]
 """The names of `Relation`, as every door takes them; an editor underlines any other."""
+RELATIONS = tuple(word for word in get_args(Neighbours) if word != "declared")
+"""Those that say what neighbours differ in."""
 Kind = Literal["number", "whole", "precision", "text", "texts", "word", "words", "pair", "flag"]
 LARGEST = 2**63
 """No whole number or time above it means anything."""
@@ -109,7 +111,8 @@ ASKED: Mapping[str, Argument] = {
     "relation": Argument(
         kind="word",
         words=get_args(Neighbours),
-        keyword='What neighbouring databases differ in: "add-remove", "replace-one" or "declared".',
+        keyword="What neighbouring databases differ in: "
+        f"""{", ".join(f'"{word}"' for word in RELATIONS)} or "declared".""",
         option="How neighbouring databases differ; declared: as the pairs you give do.",
     ),
     "distance": Argument(

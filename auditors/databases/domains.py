@@ -10,7 +10,7 @@ too, and shrinking makes them simple.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations_with_replacement, islice, product
 from math import comb
 from typing import TYPE_CHECKING
@@ -35,6 +35,7 @@ from ...mechanisms.model import (
 )
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical
+from .steps import Step, step_of
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -137,10 +138,8 @@ def edited_lists(
     """
     from hypothesis import strategies as st
 
-    if relation is Relation.ADD_REMOVE:
-        smaller = replace(domain, max_size=domain.max_size - distance)
-    else:
-        smaller = replace(domain, min_size=max(1, domain.min_size))
+    step = step_of(relation)
+    smaller = step.inside(domain, distance)
     if smaller.max_size < smaller.min_size:
         raise InvalidArgument(
             f"databases of {domain.min_size} to {domain.max_size} rows have no {relation.value} "
@@ -154,10 +153,7 @@ def edited_lists(
         database = draw(lists)
         other = list(database)
         for _ in range(distance):
-            if relation is Relation.ADD_REMOVE:
-                other.insert(draw(st.integers(0, len(other))), draw(rows))
-            else:
-                other[draw(st.integers(0, len(other) - 1))] = draw(rows)
+            step.edit(other, rows, draw)
         return Pair(database, other)
 
     return pairs()
@@ -179,17 +175,14 @@ def row_templates(
     most: int,
 ) -> tuple[Pair, ...]:
     """Copies of one of `changes` beside one more, or one replaced, of each; `build` makes them."""
-    made: list[Pair] = []
+    made, step = list[Pair](), step_of(relation)
     for copies in sorted({max(least, count) for count in COPIES}):
         for shared in changes if copies else changes[:1]:
             base = [shared] * copies
             for index, change in enumerate(changes):
-                if relation is Relation.ADD_REMOVE:
-                    made.append(Pair(build(base), build(base + [change] * distance)))
-                    continue
                 made.extend(
-                    Pair(build(base + [before] * distance), build(base + [change] * distance))
-                    for before in changes[:index]
+                    Pair(build(base + before * distance), build(base + [change] * distance))
+                    for before in step.instead(changes[:index])
                 )
     fitting = [p for p in made if least <= len(p.database) and len(p.neighbour) <= most]
     return tuple(different(fitting)[:MOST_TEMPLATES])
@@ -215,9 +208,10 @@ def universe(domain: Domain, relation: Relation, distance: int = 1, most: int = 
     Where even the shortest lists are too many, their rows take fewer values. Without a pair the
     scope is empty.
     """
+    step = step_of(relation)
     match domain:
         case Rows():
-            further = distance if relation is Relation.ADD_REMOVE else 0
+            further = 0 if step.keeps_places else distance
             databases, about = _lists(domain, min(domain.min_size + further, domain.max_size), most)
         case Histogram():
             databases, about = _histograms(domain, most)
@@ -228,7 +222,7 @@ def universe(domain: Domain, relation: Relation, distance: int = 1, most: int = 
             databases, about = kept, f"{'all' if whole else 'the main'} {len(kept)} values"
     known = {canonical(database): database for database in databases}
     keys, databases = list(known), list(known.values())
-    near = _neighbours(databases, domain, relation)
+    near = _neighbours(databases, domain, step)
     pairs: dict[frozenset[bytes], Pair] = {}
     for start, key in enumerate(keys):
         reached = dict.fromkeys((start,))
@@ -244,20 +238,18 @@ def universe(domain: Domain, relation: Relation, distance: int = 1, most: int = 
     return Universe(tuple(pairs.values()), f"all {len(pairs)} neighbouring pairs{far} of {about}")
 
 
-def _neighbours(databases: list[Database], domain: Domain, relation: Relation) -> list[list[int]]:
+def _neighbours(databases: list[Database], domain: Domain, step: Step) -> list[list[int]]:
     """The places of the neighbours of each database, in order."""
     everywhere = range(len(databases))
     if isinstance(domain, Value):
-        one_record = relation is Relation.REPLACE_ONE
-        return [[o for o in everywhere if o != place and one_record] for place in everywhere]
+        return [[o for o in everywhere if o != own and step.keeps_places] for own in everywhere]
     table = _row_counts(databases) if isinstance(domain, Rows) else np.array(databases)
     found = []
     for counts in table:
-        come, gone = (np.maximum(way, 0).sum(axis=1) for way in (table - counts, counts - table))
-        one_apart = (
-            come + gone == 1 if relation is Relation.ADD_REMOVE else (come == 1) & (gone == 1)
-        )
-        found.append(np.flatnonzero(one_apart).tolist())
+        gone, come = (np.maximum(way, 0).sum(axis=1) for way in (counts - table, table - counts))
+        # No step takes or brings more than one record; of each other few are so near.
+        near = np.flatnonzero(np.maximum(gone, come) == 1).tolist()
+        found.append([o for o in near if step.between(int(gone[o]), int(come[o])) == 1])
     return found
 
 

@@ -11,9 +11,8 @@ that the table does not: a row that comes or takes another's place is a copy of 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from ...mechanisms.model import Asked, Database, Histogram, Pair, Relation, Rows
 from ..arguments import checked
 from ..errors import InvalidArgument
 from ..outputs.encoding import identity
+from .distance import HISTOGRAMS, relation_of, require_neighbours
 from .domains import (
     corners,
     different,
@@ -31,16 +31,8 @@ from .domains import (
     session_pairs,
 )
 from .examples import harvest
-from .records import (
-    HISTOGRAMS,
-    SINGLE,
-    Records,
-    is_frame,
-    records,
-    relation_of,
-    require_neighbours,
-    said,
-)
+from .records import SINGLE, Records, is_frame, records, said
+from .steps import records_of, removed, replaced, step_of
 from .telling import told_first
 
 if TYPE_CHECKING:
@@ -95,12 +87,6 @@ def pair_source(
 
     if isinstance(databases, Asked):
         return _asked_source(databases, distance, seed)
-    if relation is Relation.DECLARED and not yields_pairs(databases, seed):
-        raise InvalidArgument(
-            'relation="declared" says that given pairs are neighbours, so it needs a strategy of '
-            "Pair or pair=; neighbours of other databases are made by add-remove or replace-one",
-            keywords=("relation", "pair"),
-        )
     if is_frame(databases):
         databases = TableDomain(databases)
     match databases:
@@ -135,7 +121,7 @@ def add_remove(
     for a claim about users, whose relation is the caller's own ("declared").
     """
     require_strategy(databases)
-    return _removed(databases, distance, by=by)
+    return removed(databases, distance, by=by)
 
 
 @checked
@@ -148,7 +134,7 @@ def replace_one(
     With `cell` only one column's entry of a record is replaced.
     """
     require_strategy(databases)
-    return _replaced(databases, distance, cell=cell)
+    return replaced(databases, distance, cell=cell)
 
 
 def require_strategy(databases: object) -> None:
@@ -165,19 +151,19 @@ def require_strategy(databases: object) -> None:
 def _histogram_source(domain: Histogram, relation: Relation, distance: int) -> Source:
     from hypothesis import strategies as st
 
-    place = st.integers(0, domain.bins - 1)
+    step, place = step_of(relation), st.integers(0, domain.bins - 1)
 
     def moved(shared: list[int], first: int, second: int) -> Pair:
         """The `shared` records beside `distance` more in one bin, or in each of two."""
         one, other = list(shared), list(shared)
         other[first] += distance
-        if relation is Relation.REPLACE_ONE:
-            one[(first + 1 + second % max(domain.bins - 1, 1)) % domain.bins] += distance
+        for taken in step.instead([first + 1 + second % max(domain.bins - 1, 1)])[0]:
+            one[taken % domain.bins] += distance
         return Pair(one, other)
 
-    if relation is Relation.REPLACE_ONE and domain.bins < 2:
+    if step.keeps_places and domain.bins < 2:
         raise InvalidArgument(
-            'a histogram of one bin has no replace-one neighbours; use relation="add-remove"',
+            f'a histogram of one bin has no {relation.value} neighbours; use relation="add-remove"',
             keywords=("relation",),
         )
     if domain.total is None:
@@ -189,7 +175,7 @@ def _histogram_source(domain: Histogram, relation: Relation, distance: int) -> S
             [distance] + [0] * (domain.bins - 1),
             [domain.max_count] + [0] * (domain.bins - 1),
         ]
-    elif relation is Relation.REPLACE_ONE and domain.total >= distance:
+    elif step.keeps_places and domain.total >= distance:
         left = domain.total - distance
         counts = _counts_of(left, domain.bins)
         bases = [_spread(left, over, domain.bins) for over in (1, 2, domain.bins)]
@@ -223,7 +209,7 @@ def _spread(total: int, over: int, bins: int) -> list[int]:
 def _value_source(domain: Value, relation: Relation) -> Source:
     from hypothesis import strategies as st
 
-    if relation is not Relation.REPLACE_ONE:
+    if not step_of(relation).keeps_places:
         raise InvalidArgument(
             "a database of a single value has neighbours under replace-one only; "
             'use relation="replace-one"',
@@ -257,8 +243,8 @@ def _strategy_source(
     found = harvest(databases, seed, EXAMPLES, mutated=False)
     if isinstance(found[0], Pair):
         return Source((), databases.map(_checked(relation, distance, histogram)))
-    known = [records(database) for database in found]
-    if None in known and not (relation is Relation.REPLACE_ONE and isinstance(found[0], SINGLE)):
+    step, known = step_of(relation), [records(database) for database in found]
+    if None in known and not (step.keeps_places and isinstance(found[0], SINGLE)):
         # Two draws of anything else need not be neighbours, and the audit would accuse wrongly.
         single = all(isinstance(database, SINGLE) for database in found)
         way = (
@@ -276,10 +262,8 @@ def _strategy_source(
         )
     # No template is put together from what was seen: it might be a database that the strategy
     # never yields, such as one with a row twice, and a refutation on it would be nobody's.
-    if relation is Relation.REPLACE_ONE:
-        return Source((), _replaced(databases, distance))
     sizes = [len(part) for part in known if part is not None]
-    return Source((), _removed(databases, distance, _least_size(sizes, distance)))
+    return Source((), step.pairs(databases, distance, sizes))
 
 
 def yields_pairs(databases: object, seed: int) -> bool:
@@ -319,120 +303,6 @@ def _checked(relation: Relation, distance: int, histogram: bool) -> Callable[[Pa
     return check
 
 
-def _least_size(sizes: list[int], distance: int) -> int:
-    """The smallest size seen, below which removing records would leave the user's domain."""
-    if not max(sizes):
-        raise InvalidArgument(
-            "none of the databases has a record, so none has a neighbour; give a strategy that "
-            "makes databases with records",
-            keywords=("databases",),
-        )
-    if max(sizes) < min(sizes) + distance:
-        raise InvalidArgument(
-            f"the databases all have {_between(min(sizes), max(sizes))} records, so none has an "
-            'add-remove neighbour among them; use relation="replace-one", the domain Histogram '
-            "for counts, or a strategy of Pair",
-            keywords=("relation",),
-        )
-    return min(sizes)
-
-
-def _between(least: int, most: int) -> str:
-    return f"{least}" if least == most else f"{least} to {most}"
-
-
-def _removed(
-    databases: "SearchStrategy[Database]", distance: int, least: int = 0, by: str | None = None
-) -> "SearchStrategy[Pair]":
-    """Databases beside what is left of them, which has at least `least` records."""
-    from hypothesis import strategies as st
-
-    # Made once: what a filter rewrites of a strategy costs as much as an example.
-    enough = databases.filter(lambda made: _size(made) >= distance + least)
-
-    @st.composite
-    def pairs(draw: "DrawFn") -> Pair:
-        database = draw(enough)
-        whole = _records(database)
-        left = list(range(len(whole)))
-        for _ in range(distance):
-            chosen = left[draw(_below(len(left)))] if left else None
-            if chosen is None:
-                break
-            gone = {chosen}
-            if by is not None:
-                user = _entry(whole.rows[chosen], by)
-                gone = {place for place in left if _entry(whole.rows[place], by) == user}
-            left = [place for place in left if place not in gone]
-        return Pair(whole.pick(left), database)
-
-    return pairs()
-
-
-def _replaced(
-    databases: "SearchStrategy[Database]", distance: int, cell: bool = False
-) -> "SearchStrategy[Pair]":
-    from hypothesis import strategies as st
-
-    some = databases.filter(lambda made: _size(made) > 0)
-
-    @st.composite
-    def pairs(draw: "DrawFn") -> Pair:
-        database = draw(databases)
-        whole = records(database)
-        if whole is None:
-            return Pair(database, draw(databases))
-        other = database
-        for _ in range(distance if len(whole) else 0):
-            source = _records(draw(some))
-            row = source.rows[draw(_below(len(source)))]
-            place = draw(_below(len(whole)))
-            column = draw(st.sampled_from(whole.cells)) if cell and whole.cells else None
-            other = _records(other).exchanged(place, row, column)
-        return Pair(database, other)
-
-    return pairs()
-
-
-@lru_cache(maxsize=256)
-def _below(size: int) -> "SearchStrategy[int]":
-    """The places of so many records."""
-    from hypothesis import strategies as st
-
-    return st.integers(0, size - 1)
-
-
-def _records(database: Database) -> Records:
-    found = records(database)
-    if found is None:
-        raise InvalidArgument(
-            f"a database of type {type(database).__name__} has no records to add, remove or "
-            "replace; give a strategy of Pair instead"
-        )
-    return found
-
-
-def _size(database: Database) -> int:
-    # Asked of every example, and a list may be long.
-    return len(database) if type(database) is list else len(_records(database))
-
-
-def _entry(row: Any, name: str) -> object:
-    """The entry of a record in a column, to tell whose record it is."""
-    try:
-        found = row[name]
-    except (TypeError, IndexError, KeyError, ValueError):
-        found = getattr(row, name, None)
-        if found is None:
-            raise InvalidArgument(
-                f"by={name!r} names no column or field of the records, which look like {row!r:.80}",
-                keywords=("by",),
-            ) from None
-    if type(found).__name__ == "Series":
-        found = found.to_list()[0]
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class TableDomain:
     """The databases are this table, and what is left of it without some of its rows.
@@ -463,7 +333,7 @@ def table_pairs(
     """
     from hypothesis import strategies as st
 
-    whole = _of(table.rows)
+    step, whole = step_of(relation), records_of(table.rows)
     if len(whole) <= distance:
         raise InvalidArgument(
             f"the table has {len(whole)} records, and {distance} of them are to change; give a "
@@ -478,22 +348,8 @@ def table_pairs(
     rank = first.flatmap(lambda bits: st.integers(0, min(2**bits, len(order)) - 1))
 
     def pair(ranks: Sequence[int], others: Sequence[int], most: int, added: bool) -> Pair:
-        places = [order[one] for one in ranks]
-        rest = _left(order, set(places), most)
-        kept = sorted([*rest, *places])
-        database = whole.pick(kept)
-        if relation is Relation.ADD_REMOVE:
-            return Pair(
-                *(
-                    (database, whole.pick([*kept, *places]))
-                    if added
-                    else (whole.pick(rest), database)
-                )
-            )
-        other = whole if len(kept) == len(whole) else _of(database)
-        for place, new in zip(places, others, strict=True):
-            other = _of(other.exchanged(kept.index(place), whole.rows[order[new]]))
-        return Pair(database, other.pick(range(len(kept))))
+        places, new = [order[one] for one in ranks], [order[one] for one in others]
+        return step.of_table(whole, _left(order, set(places), most), places, new, added)
 
     @st.composite
     def pairs(draw: "DrawFn") -> Pair:
@@ -501,8 +357,7 @@ def table_pairs(
         while len(ranks) < distance:
             free = [one for one in range(len(order)) if one not in ranks]
             ranks.append(free[draw(st.integers(0, len(free) - 1))])
-        others = [draw(rank) for _ in ranks] if relation is Relation.REPLACE_ONE else []
-        added = relation is Relation.ADD_REMOVE and draw(st.booleans())
+        others, added = step.chosen(draw, rank, len(ranks))
         return pair(ranks, others, parts[draw(part)], added)
 
     last = len(order) - 1
@@ -519,15 +374,9 @@ def _left(order: Sequence[int], gone: set[int], most: int) -> list[int]:
     return sorted(left[:most])
 
 
-def _of(database: Database) -> Records:
-    found = records(database)
-    assert found is not None
-    return found
-
-
 def telling_rows(table: TableDomain, constants: Sequence[object] = ()) -> list[int]:
     """The places of all rows: those that stand out first, column by column in turn."""
-    whole = _of(table.rows)
+    whole = records_of(table.rows)
     return told_first(_columns(table.rows, whole), list(map(said, whole.rows)), constants)
 
 

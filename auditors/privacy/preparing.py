@@ -13,8 +13,8 @@ from ...mechanisms.model import Histogram, Mechanism, Pair, PrivacyClaim, Relati
 from ..asked import Budget, require
 from ..attackers.seen import seen_by
 from ..bounds.power import LAST
+from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
-from ..databases.records import HISTOGRAMS, require_neighbours
 from ..engines.engine import Engine
 from ..errors import InvalidArgument
 from ..sampling.again import alone_against

@@ -20,7 +20,7 @@ from ...mechanisms.model import Choices, Mechanism, Pair, PrivacyClaim, Relation
 from ..asked import Budget, require
 from ..bounds.power import Plan, early_looks
 from ..choosing.choose import Choice
-from ..databases.records import HISTOGRAMS, require_neighbours
+from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..errors import EvidenceFormatError, InvalidArgument
 from ..evidence.conversion import read_facts
 from ..evidence.derive import BET, UNSAID, derive, looks_at

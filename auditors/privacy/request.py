@@ -16,9 +16,9 @@ from ...mechanisms.model import (
     curve_of,
 )
 from ..arguments import meant
-from ..asked import Budget, Neighbours, default, require
+from ..asked import RELATIONS, Budget, Neighbours, default, require
 from ..attackers.seen import ATTACKERS, seen_by
-from ..databases.records import relation_of, require_meaning
+from ..databases.distance import relation_of, require_meaning
 from ..engines.engine import Engine
 from ..errors import InvalidArgument, UnsupportedClaim
 from ..sampling.kept import Keeping
@@ -182,8 +182,8 @@ def claims(
             )
         if relation is None and pair is None and not of_pairs:
             raise InvalidArgument(
-                "nobody said what neighbouring databases differ in, add-remove or replace-one; "
-                "give it with relation=",
+                "nobody said what neighbouring databases differ in, "
+                f"{' or '.join(RELATIONS)}; give it with relation=",
                 keywords=("relation",),
             )
         given = given_pair(pair)
@@ -239,7 +239,7 @@ def _relation(relation: Relation | str) -> Relation:
     except ValueError:
         words = {known.value: known.value for known in Relation}
         raise InvalidArgument(
-            "relation must be add-remove or replace-one, or declared for pairs that are neighbours "
+            f"relation must be {' or '.join(RELATIONS)}, or declared for pairs that are neighbours "
             f"because you say so, got {relation!r}"
             f"{meant(str(relation).casefold(), words)}"
         ) from None

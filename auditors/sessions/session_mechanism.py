@@ -7,6 +7,7 @@ import numpy as np
 
 from ...mechanisms.model import Domain, Interaction, Mechanism, Relation, asked_mechanism
 from ..arguments import checked
+from ..asked import RELATIONS
 from ..errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def session_mechanism(
         relation = Relation(relation)
     except ValueError:
         raise InvalidArgument(
-            f"relation must be add-remove or replace-one, got {relation!r}", keywords=("relation",)
+            f"relation must be {' or '.join(RELATIONS)}, got {relation!r}", keywords=("relation",)
         ) from None
     return asked_mechanism(
         opened,

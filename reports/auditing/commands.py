@@ -18,7 +18,7 @@ from ...auditors.asked import Budget, require
 from ...auditors.claims.check import check_within, claims_beside
 from ...auditors.claims.claim_results import ClaimCheck
 from ...auditors.claims.follows_law import contradicted
-from ...auditors.databases.records import HISTOGRAMS, require_neighbours
+from ...auditors.databases.distance import HISTOGRAMS, require_neighbours
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.evidence.conversion import read_claim, revived
 from ...auditors.evidence.record import ResultRecord

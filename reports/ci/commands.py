@@ -9,6 +9,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from ...auditors.asked import RELATIONS
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.request import claims, require_one, subject
 from ...mechanisms.model import Mechanism, Relation
@@ -413,7 +414,7 @@ def init(
 QUESTIONS = {
     "databases": "Databases, as file.py:NAME of a strategy{}; empty: later",
     "epsilon": "The epsilon that it promises, in nats; empty: later",
-    "relation": "Neighbours differ by add-remove or replace-one; empty: later",
+    "relation": f"Neighbours differ by {' or '.join(RELATIONS)}; empty: later",
 }
 
 

@@ -18,6 +18,7 @@ from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from ...auditors.asked import RELATIONS
 from ..settings.settings import SettingsError, find_table
 from .gate import OPEN
 
@@ -220,7 +221,7 @@ def _entry(target: str, promise: Promise) -> str:
         lines += [f"delta = {promise.delta!r}"] if promise.delta is not None else []
         lines.append(
             f"relation = {_quoted(promise.relation)}" if promise.relation
-            else f'relation = {OPEN}             # say which: "add-remove" or "replace-one"'
+            else f"relation = {OPEN}             # say which: {_relations()}"
         )  # fmt: skip
         if promise.pair:
             lines.append(f"pair = [{', '.join(map(_quoted, promise.pair))}]")
@@ -229,6 +230,10 @@ def _entry(target: str, promise: Promise) -> str:
         else:
             lines.append(f"databases = {OPEN}            # say which: {_choices(promise)}")
     return "\n".join(lines) + "\n"
+
+
+def _relations() -> str:
+    return " or ".join(map(_quoted, RELATIONS))
 
 
 def _choices(promise: Promise) -> str:
@@ -266,7 +271,7 @@ def _test(target: str, root: Path, promise: Promise) -> Iterator[tuple[Path, str
             )
     hints = {
         "epsilon=...": "say which: what it promises, in nats",
-        "relation=...": 'say which: "add-remove" or "replace-one"',
+        "relation=...": f"say which: {_relations()}",
         "databases=...": f"say which: {_choices(promise)}",
     }
     call = f"    dp_audit({', '.join(words)})\n"

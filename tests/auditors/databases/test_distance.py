@@ -5,7 +5,7 @@ import pytest
 from hypothesis import strategies as st
 
 from dpwitness import InvalidArgument, Pair, audit, replay
-from dpwitness.auditors.databases.records import HISTOGRAMS, apart, relation_of, require_neighbours
+from dpwitness.auditors.databases.distance import HISTOGRAMS, apart, relation_of, require_neighbours
 from dpwitness.mechanisms.model import Histogram, Interval, Relation, Rows, Value
 
 ADD, REPLACE, DECLARED = Relation.ADD_REMOVE, Relation.REPLACE_ONE, Relation.DECLARED

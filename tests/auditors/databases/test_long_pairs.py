@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from dpwitness.auditors.databases.records import alike, apart
+from dpwitness.auditors.databases.distance import apart
+from dpwitness.auditors.databases.records import alike
 from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.auditors.evidence.conversion import judged_record, named_record, read_pair
 from dpwitness.auditors.outputs.encoding import LARGE, canonical, show

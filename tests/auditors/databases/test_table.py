@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpwitness import InvalidArgument, Pair, audit
+from dpwitness.auditors.databases.distance import require_neighbours
 from dpwitness.auditors.databases.neighbours import TableDomain, pair_source, telling_rows
-from dpwitness.auditors.databases.records import records, require_neighbours, said
+from dpwitness.auditors.databases.records import records, said
 from dpwitness.mechanisms.model import Relation
 from dpwitness.reports.faces.wording import databases_phrases
 
