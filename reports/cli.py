@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import click
 
 from .formats.table import outputs, outputs_in
+from .samples.endings import TOLD
 from .sharding.options import engine_of, engines
 from .shell.options import SEED, WHOLE, Near, option_of, options_of, together
 from .shell.shell import (
@@ -460,6 +461,18 @@ def _history(
         "  --epsilon 1 --delta 1e-6",
         'dpwitness judge draws.csv --law "laplace(2)"',
     ),
+    help=f"""Judge recorded outputs: of two neighbouring databases, or against a distribution.
+
+    No mechanism is run. A sample is a file ({TOLD}, or one JSON value a line) or -
+    for a pipe. Its first quarter chooses what to count and the rest is counted once. A file of
+    draws that an audit left when it ended early is given alone: it has both databases and the
+    claim, which options change. Exit status as for audit.
+
+    A law is a name with numbers: laplace(scale), gaussian(sigma), discrete-laplace(scale),
+    discrete-gaussian(sigma), uniform(low, high), bernoulli(p), constant(value) or scipy.NAME(...)
+    with the arguments of scipy.stats; a sum or difference of independent laws; a number times a
+    law; mix(0.9, law, 0.1, law).
+    """,
 )
 @click.argument("first", metavar="SAMPLE")
 @click.argument("second", metavar="[SAMPLE2]", required=False)
@@ -469,18 +482,6 @@ def _history(
 @outputs
 @loudness("Print the verdict only.")
 def _judge(first: str, second: str | None, quiet: bool, **options: Unpack["_Judge"]) -> None:
-    """Judge recorded outputs: of two neighbouring databases, or against a distribution.
-
-    No mechanism is run. A sample is a file (.npy, .csv, .parquet, or one JSON value a line) or -
-    for a pipe. Its first quarter chooses what to count and the rest is counted once. A file of
-    draws that an audit left when it ended early is given alone: it has both databases and the
-    claim, which options change. Exit status as for audit.
-
-    A law is a name with numbers: laplace(scale), gaussian(sigma), discrete-laplace(scale),
-    discrete-gaussian(sigma), uniform(low, high), bernoulli(p), constant(value) or scipy.NAME(...)
-    with the arguments of scipy.stats; a sum or difference of independent laws; a number times a
-    law; mix(0.9, law, 0.1, law).
-    """
     from .samples import commands
 
     speak(quiet, commands.judge, first, second, **options)
@@ -496,6 +497,13 @@ def _judge(first: str, second: str | None, quiet: bool, **options: Unpack["_Judg
         "dpwitness scores --guesses 1000 200 150 \\",
         "  --delta 1e-6",
     ),
+    help=f"""Compute a lower bound on the privacy loss from scores of canaries.
+
+    IN has the scores of runs whose data hold the canary, OUT those of runs without it: files with
+    a number for each run ({TOLD} or JSON lines), or - for a pipe. With --one-run all
+    scores come from one training, and a fair coin decided of each canary whether it was in. All
+    bounds are valid together. Exit status 0 without a claim; with one as for audit.
+    """,
 )
 @click.argument("files", nargs=-1, metavar="IN OUT")
 @click.option(
@@ -518,13 +526,6 @@ def _judge(first: str, second: str | None, quiet: bool, **options: Unpack["_Judg
 @outputs
 @loudness("Print the verdict only.")
 def _scores(files: tuple[str, ...], quiet: bool, **options: Unpack["_Scores"]) -> None:
-    """Compute a lower bound on the privacy loss from scores of canaries.
-
-    IN has the scores of runs whose data hold the canary, OUT those of runs without it: files with
-    a number for each run (.npy, .csv, .parquet or JSON lines), or - for a pipe. With --one-run all
-    scores come from one training, and a fair coin decided of each canary whether it was in. All
-    bounds are valid together. Exit status 0 without a claim; with one as for audit.
-    """
     from .samples import score_commands
 
     speak(quiet, score_commands.scores, files, **options)

@@ -1,1 +1,1 @@
-"""Commands about recorded samples: `dpwitness judge`, `scores` and `conform`."""
+"""Commands about recorded samples: `dpwitness judge` and `dpwitness scores`."""

@@ -1,4 +1,4 @@
-"""Recorded outputs from a file or a pipe: .npy, .csv, .parquet, or one JSON value a line.
+"""Recorded outputs from a pipe or a file, by its ending: arrays, tables, or a JSON value a line.
 
 Two files of one law may be written in two ways, and a way of writing is no output. What is only
 spelling is read as the same: true and True, an empty cell and nan, a byte order mark, 1 and 1.0,
@@ -30,6 +30,7 @@ from ...auditors.sampling.kept import FORMAT
 from ...mechanisms.model import Array, Output
 from ..record.reading import LONGEST, whole
 from ..writing.files import open_limited
+from .endings import ENDINGS, TOLD
 from .layout import Layout, layout_of
 
 PIPE = "-"
@@ -202,19 +203,19 @@ def read_sample(place: str) -> Sample:
     A table has a named part for each column, a table of one column plain values. Raises
     InvalidArgument with the place and the line of what cannot be read.
     """
-    kind = Path(place).suffix.lower()
+    kind = next((one for one in ENDINGS if one == Path(place).suffix.lower()), None)
     try:
         if place == PIPE:
             return _listed(_lines(sys.stdin, "standard input"), "standard input")
         with open_limited(place, LARGEST) as file:
-            if kind == ".npy":
-                return _array(place)
-            if kind == ".parquet":
-                return _named(_parquet(file, place), place)
-            text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-            if kind == ".csv":
-                return _csv(text, place)
-            return _listed(_lines(text, place), place)
+            match kind:
+                case ".npy":
+                    return _array(place)
+                case ".parquet":
+                    return _named(_parquet(file, place), place)
+                case ".csv" | None:
+                    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+                    return _csv(text, place) if kind else _listed(_lines(text, place), place)
     except EvidenceFormatError as error:
         raise InvalidArgument(f"{error}; {PIPE} reads what comes through a pipe") from None
     except OSError as error:
@@ -223,7 +224,7 @@ def read_sample(place: str) -> Sample:
         ) from None
     except UnicodeDecodeError:
         raise InvalidArgument(
-            f"{place} is not text; expected .npy, .csv, .parquet, or one JSON value a line"
+            f"{place} is not text; expected {TOLD}, or one JSON value a line"
         ) from None
 
 
