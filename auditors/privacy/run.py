@@ -58,13 +58,14 @@ from .shown import cause_of, sketch
 
 MOST_NAMED = 3
 """Files, databases and addresses that are named of those which the mechanism uses."""
-CALLS_OF_LAWS, A_DRAW = 3_000_000, 12
+CALLS_OF_LAWS, A_DRAW = 3_000_000, 1
 """Calls that trying the exact laws may take: so many at least, about half a second, and so many for
-each draw, about a quarter of what the audit takes. With as long again as the audit they took a
-quarter of the CPU of the catalogue's audits (20,000 trials)."""
-LEAST = 5.0
-"""CPU seconds that they may take at least; as many as the audit if that is more. They decide if one
-call hides what others need ten for, and then what is found depends on the machine."""
+each draw, about a quarter of what an audit takes that draws rows. With as long again as the audit
+they took a quarter of the CPU of the catalogue's audits (20,000 trials)."""
+DEAR = 2e-6
+"""CPU seconds that each of these calls may take on average, five to ten times what it does take.
+They decide only if one call hides what others need ten for: then what is found depends on the
+machine."""
 SOON = 2048
 """A claim refuted after so few draws a side is grossly violated."""
 AFTER, AFTER_GROSS = 64, 16
@@ -268,6 +269,7 @@ def _wanted(audit: Audit, found: Found | None, result: AuditResult) -> Wanted:
         judged.append(Pair(small.database, small.neighbour))
     known = {frozenset(map(identity, (p.database, p.neighbour))): p for p in judged[::-1]}
     seen = found.scout.seen.values() if found is not None and found.scout is not None else ()
+    calls = max(CALLS_OF_LAWS, A_DRAW * result.draws)
     until = inf
     if audit.clock.seconds is not None:
         until = audit.clock.started + audit.clock.seconds
@@ -277,8 +279,8 @@ def _wanted(audit: Audit, found: Found | None, result: AuditResult) -> Wanted:
         domain=audit.databases,
         asked=bool(audit.exact),
         alone=audit.given is not None,
-        calls=max(CALLS_OF_LAWS, A_DRAW * result.draws),
-        seconds=LONG if audit.patient else max(LEAST, audit.clock.spent()),
+        calls=calls,
+        seconds=max(LONG if audit.patient else 0.0, DEAR * calls),
         until=until,
     )
 
