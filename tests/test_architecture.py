@@ -9,6 +9,7 @@ import tomllib
 from collections import Counter
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -241,6 +242,49 @@ def test_nothing_slow_to_import_or_unsafe_to_read(path):
         names = {module} | {f"{module}.{alias.name}" for alias in node.names}
         for name in names - SLOW_BUT_ASKED_FOR.get(path.name, set()):
             assert not name.startswith(("scipy.stats", "pickle", "marshal", "shelve")), name
+
+
+def is_text(node):
+    return isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
+
+
+def unexplained(tree):
+    """Constants at the top level that hold a number and have no docstring behind them."""
+    for node, behind in pairwise([*tree.body, None]):
+        match node:
+            case ast.Assign(targets=[target, *_], value=value) if not is_text(behind):
+                pass
+            case ast.AnnAssign(target=target, value=ast.expr() as value) if not is_text(behind):
+                pass
+            case _:
+                continue
+        names = [one.id for one in ast.walk(target) if isinstance(one, ast.Name)]
+        inside = (getattr(one, "value", None) for one in ast.walk(value))
+        if any(map(str.isupper, names)) and any(type(one) in (int, float) for one in inside):
+            yield f"{', '.join(names)}, line {node.lineno}"
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("_MOST = 3", ["_MOST, line 1"]),
+        ('MOST = 3\n"""Rows that are shown."""', []),
+        ('A = 1\nB = 2\n"""Both."""', ["A, line 1"]),
+        ('A, B = 1, 2\n"""Both."""', []),
+        ('PARTS: dict[str, float] = {"a": 0.5}', ["PARTS, line 1"]),
+        ("GRID = np.linspace(0, 1)", ["GRID, line 1"]),
+        ('NAME, ON = "3", True\nsmall = 3\nLATER: int', []),
+    ],
+)
+def test_a_number_without_a_docstring_is_found(code, found):
+    assert list(unexplained(ast.parse(code))) == found
+
+
+def test_each_number_at_the_top_of_a_module_says_what_it_means():
+    # Mechanisms are made of numbers at the top level, and say what they mean themselves.
+    told = [path for path in FILES if not is_in("mechanisms", path)]
+    found = {path.relative_to(ROOT).as_posix(): [*unexplained(tree_of(path))] for path in told}
+    assert {name: constants for name, constants in found.items() if constants} == {}
 
 
 def listed(tree):

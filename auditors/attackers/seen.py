@@ -31,6 +31,7 @@ from ..workers.door import CLIENT, accepts_size
 MOST_NUMBERS = 12
 """Numbers of an output whose bits are read; each adds a few columns to learn from."""
 LOW = 16
+"""The column "low bits" is the remainder by this: the four lowest bits of a number."""
 
 Bits = Mapping[str, NDArray[np.int64]]
 Beside = Callable[[Output, int], dict[str, Output]]

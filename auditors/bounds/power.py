@@ -32,7 +32,9 @@ EARLY = ((0.25, 0.15), (0.5, 0.2), (1.0, 0.35), (2.0, 0.3))
 """Looks of an early attempt: parts of the draws foreseen, and of its error probability."""
 LAST = ((0.125, 0.05), (0.25, 0.1), (0.5, 0.15), (1.0, 0.7))
 """Looks of a last attempt that may well end sooner: parts of all its draws."""
-_COARSE = 0.1  # a coarser lattice than the test's own only makes the answer larger
+_COARSE = 0.1
+"""Lattice step, in standard deviations of either binomial: one that is coarser than the test's own
+only makes the answer larger."""
 _MOST_Y = 4000
 """Hits of the second side whose probabilities are worked out one by one."""
 _TAIL = 4.5

@@ -43,7 +43,9 @@ Family = Callable[[float], Lines]
 STEP, REACH = 0.04, 8.5
 """Nodes of the integral over a normal scale: their distance, and how far they reach."""
 _NODES = ndtr(np.arange(-REACH, REACH + STEP / 2, STEP))
+"""The nodes as probabilities: the cells of B end at its quantiles at these."""
 _MASS = np.diff(_NODES, prepend=0.0, append=1.0)
+"""The probability of each cell of B, the two beyond the outermost nodes among them."""
 _OUTWARDS = 1 + 1e-9
 """Factor by which a tail is raised, so that its rounding accuses nobody."""
 _TOUCHES = tuple(

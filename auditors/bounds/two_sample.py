@@ -38,7 +38,8 @@ CELL = 0.02
 """Lattice step in units of the standard deviation of either binomial."""
 CLOSE = 1e-15
 """Lattice edges closer than this are one."""
-_CAP = 37.0  # an underflowed tail counts as this strong and no stronger
+_CAP = 37.0
+"""The largest normal score: a tail that underflowed counts as this strong and no stronger."""
 _CELLS = 32
 """Coarse cells that a range of q, and one of p, is cut into; a short block has four times as
 many."""

@@ -76,8 +76,7 @@ columns, which are compared with all that these propose, are in `additive`."""
 
 FEWEST = 12
 """Draws a side below which there is nothing to learn."""
-FIRST = 2048
-FIRST_NARROW = 16_384
+FIRST, FIRST_NARROW = 2048, 16_384
 """Draws a side that fix the bins, of outputs with many columns and with one; fewer of wide ones."""
 RECENT = 2**19
 """Values of a side that are looked at one by one, over all coordinates."""
@@ -97,6 +96,7 @@ RANK = {
 }  # fmt: skip
 """Which feature people read first; those not named come last."""
 LAST = 7
+"""The rank of the features that RANK does not name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ FIRST_SLICE = 0.7
 FITS = 1.6
 """Squared distance from a line, in variances of its slices, beyond which it is none."""
 SLOPES = np.array([0.0, 0.4, 0.6, 0.8, 1.0, 1.25])
+"""Slopes tried from a score to the log-ratio: 1 if the score is a log-likelihood ratio, 0 if it is
+worth nothing."""
 FINALISTS = 6
 """Families that are valued whole, after a rough look at all."""
 GAIN = 0.005

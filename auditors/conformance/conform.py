@@ -24,6 +24,7 @@ from ..results.results import Verdict
 from .sampled_laws import Bracket, Floats, SampledLaw
 
 SHARES = {"distribution": 0.4, "cells": 0.5, "independence": 0.1}
+"""Parts of alpha that the tests spend; a value that the law cannot take refutes and spends none."""
 MOST_ATOMS = 64
 """Values of a lattice around the median that are counted each by itself."""
 EVEN = 32

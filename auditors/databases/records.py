@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Array, Database, Histogram
+from ...mechanisms.model import Array, Database
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical, is_plain_list
 
@@ -33,8 +33,6 @@ Pick = Callable[[Sequence[int]], Database]
 AT_ONCE = 4096
 """Records that are compared at a time, until some differ."""
 NUMBERS = frozenset({bool, int, float})
-HISTOGRAMS = Histogram(bins=1)
-"""Says that lists are counts, of however many bins."""
 
 
 @dataclass(frozen=True, slots=True)

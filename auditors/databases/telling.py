@@ -27,6 +27,7 @@ MOST_SURPRISE = 3.0
 SHORTEST = 2
 """Letters of a text of the code that is looked for within longer ones."""
 YEARS = range(1500, 2500)
+"""Whole numbers of the code that may be years: each also stands for the first day of that year."""
 DAY_FIRST = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})")
 UNLIKE = re.compile(r"[^\W\d_]+|\d+")
 

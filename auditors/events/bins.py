@@ -26,6 +26,8 @@ MOST_LABELS = 64
 """Labels of a column that have a bin each."""
 MOST_DISTINCT = 64
 """Numbers of a column that have a bin each."""
+MANY = 6
+"""A column with this many different numbers is a scale rather than a choice of categories."""
 SELDOM = 0.3
 """Share of values seen only once beyond which few different values are no sign of a list."""
 QUANTILES = 40

@@ -20,7 +20,9 @@ Floats = NDArray[np.float64]
 WALKS = np.array([1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0])
 """Steps of the walk; the smallest is as good as a constant."""
 NO_WALK = np.zeros(1)
+"""The slopes to try if there is no score: 0 alone, so that the curve is a walk and nothing else."""
 LEVEL = 1e3
+"""Prior variance of the first log-ratio of a walk: so large that it hardly holds the curve."""
 IGNORED = 1e12
 """Variance of a log-ratio that nothing is known of."""
 PASSES = 3
@@ -30,7 +32,9 @@ STEEPEST = 12.0
 NEWTON = 8
 """Steps of Newton."""
 SPREADS = np.array([1e-3, 0.01, 0.03, 0.1, 0.2, 0.4, 0.8, 1.6, 3.0])
+"""Standard deviations of the log-ratios around their centre, of which the likeliest is believed."""
 SHARES = np.array([0.0, 0.5, 0.75, 1.0])
+"""Parts of what was foreseen that may be that centre; 0 alone if nothing was foreseen."""
 FEW_ENOUGH = 1024
 """Values on which the belief is chosen; of more, evenly spread ones."""
 Codes = NDArray[np.integer]

@@ -18,7 +18,17 @@ from ...mechanisms.model import Array
 from ..outputs.encoding import show, to_json, told
 from ..outputs.features import Column, Feature
 from ..outputs.outputs import Outputs
-from .bins import LARGEST, TOLD, Bins, PointTable, say_edge, say_number, say_points, span_of
+from .bins import (
+    LARGEST,
+    SHOWN,
+    TOLD,
+    Bins,
+    PointTable,
+    say_edge,
+    say_number,
+    say_points,
+    span_of,
+)
 from .estimates import log_ratios, smooth
 
 Bools = NDArray[np.bool_]
@@ -27,8 +37,6 @@ Floats = NDArray[np.float64]
 Atom = float | int | str
 """A number, or the label of something that is not one."""
 
-SHOWN = 12
-"""Intervals or values that are told one by one."""
 TWOFOLD = frozenset({"has", "equal"})
 """Features that are 1 or 0."""
 FEW = 8

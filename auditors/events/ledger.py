@@ -44,7 +44,9 @@ AS_WIDE = 0.5
 """Part of its interquartile range by which that of a column of like values may differ."""
 
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 over the golden ratio: the upper 16 bits of a product with it are the bucket."""
 _NOTHING = np.zeros((2, 2, 0), dtype=np.int64)
+"""The counts (folds, sides, bins) of a ledger without any draws."""
 
 
 @dataclass(slots=True)

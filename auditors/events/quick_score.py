@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..outputs.features import Column
 from ..outputs.outputs import Outputs
 from ..outputs.questions import questions
+from .bins import MOST_LABELS
 
 BINS = 32
 """Bins of a feature, at most."""
@@ -21,8 +22,6 @@ FEWEST_BINS = 6
 """Bins of a feature, at least."""
 DRAWS_A_BIN = 24
 """Draws of both sides for a bin: those of fewer would be sorted by luck."""
-MOST_LABELS = 64
-"""Labels of a feature that have a bin each."""
 MOST_FEATURES = 40
 """Features that are looked at."""
 PARTS = (1.0, 0.75, 0.5, 0.25, 0.0)

@@ -68,6 +68,7 @@ database are replaced by `come`, and the whole has the digest `digest`."""
 OF_PAIR = "$pair"
 """The key of a database that is one of those of the pair that was judged, and of which."""
 MOST_TRIALS = 10**10
+"""Draws a side that a file may state for one count, or for one batch of bets."""
 
 
 # Pairs of databases. -----------------------------------------------------------------------------

@@ -23,13 +23,14 @@ from ..results.results import Verdict
 from ..sampling.calls import STAGES
 
 SCHEMA = "dpwitness/2"
-MOST_RESULTS = 10_000
-MOST_COUNTS = 1000
-MOST_BATCHES = 1000
-MOST_PARTS = 100
+MOST_RESULTS, MOST_COUNTS = 10_000, 1000
+"""Results, and claims of other kinds, that a file may have, and counts of one result."""
+MOST_BATCHES, MOST_PARTS = 1000, 100
+"""Batches of bets of one result, and as many partitions; parts that one batch bets on."""
 MOST_ROWS = 10_000
 """Rows of what was counted of a claim of another kind than privacy."""
 MOST_CELLS = 100
+"""Cells that a file may have of one database of a comparison."""
 LONGEST_TEXT = 20_000
 """Characters of a name or a target."""
 
@@ -49,6 +50,7 @@ Size: TypeAlias = int | float | Annotated[str, one_of("inf", "-inf", "nan")]
 VerdictWord: TypeAlias = Annotated[str, one_of(*(one.value for one in Verdict))]
 RelationWord: TypeAlias = Annotated[str, one_of(*(one.value for one in Relation))]
 TWO = Meta(min_length=2, max_length=2)
+"""Says of a list that it has two entries, such as one for each side."""
 TwoWholes: TypeAlias = Annotated[Sequence[Whole], TWO]
 Value: TypeAlias = Annotated[
     Any,

@@ -29,8 +29,8 @@ import numpy as np
 
 from ...mechanisms.model import Output
 from ..errors import EvidenceFormatError
-from .encoding import DEEPEST, EXTENSION, POLARS, SPARSE, ZONE, ZONED, StandIn, harmless
-from .kinds import foreign
+from .encoding import EXTENSION, POLARS, SPARSE, ZONE, ZONED, StandIn, harmless
+from .kinds import DEEPEST, foreign
 
 Decode = Callable[[object], Output]
 
@@ -264,6 +264,7 @@ _READERS: dict[str, Callable[[Any, int], Output]] = {
     "$dataclass": _read_dataclass,
     "$namedtuple": _read_namedtuple,
 }
+"""What makes a value of the data behind each tag, given how deep it is nested."""
 
 
 def table_from_json(tag: str, data: Any, decode: Decode) -> Output:

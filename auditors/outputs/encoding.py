@@ -29,14 +29,12 @@ from numpy.typing import NDArray
 
 from ...mechanisms.model import Array, Database, Output
 from ..errors import InvalidArgument
-from .kinds import Foreign
+from .kinds import DEEPEST, Foreign
 from .tables import attributes
 
 Codes = NDArray[np.int64]
 Encode = Callable[[Output], object]
 
-DEEPEST = 60
-"""Levels of a value in a file. Python is left 1,000 frames, and a level takes several."""
 LONGEST_INT = 990
 """Bits of a whole number that is written as a number; others are written as texts."""
 PLAIN = frozenset({bool, int, str, type(None)})

@@ -29,6 +29,9 @@ from ..errors import ContractError, EvidenceFormatError
 from .nodes import Step
 from .tables import attributes, open_table
 
+DEEPEST = 60
+"""Levels of an output, and of a value in a file. Python is left 1,000 frames, and a level takes
+several."""
 NOT_LOOKED_AT = (
     "identity of objects (which two are the same one), reference counts and addresses",
     "memory layout of arrays: strides, order, flags and base",
@@ -322,6 +325,7 @@ _BY_TYPE: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Any]], ...] 
     ((abc.KeysView, abc.ValuesView), "list", lambda v: [*v]),
     (abc.ItemsView, "list", lambda v: [*v]),
 )  # fmt: skip
+"""Types with what their values become and what reads one; the first that fits is taken."""
 _NOTHING_TO_READ = (
     type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType,
     types.CodeType, types.FrameType, types.TracebackType,

@@ -38,12 +38,11 @@ from .nodes import (
 )
 from .packing import at, packed, paths_of, reading, unread, vectorised
 from .texts import number_after, times
-from .untyped import types_of, untyped
+from .untyped import EXACT, types_of, untyped
 
 Floats = NDArray[np.float64]
 
-ROOM = 1 << 22
-FEWEST = 64
+ROOM, FEWEST = 1 << 22, 64
 """Bytes of the outputs that are kept as they are, and how many are kept whatever they take: as many
 as tens of bins need. With 10,000 numbers each, 16,384 of them took 2.4 GB."""
 FEW = 16
@@ -52,8 +51,6 @@ MOST_DISTINCT = 0.5
 """Share of different texts above which a part is none that repeats, and is not read."""
 FEWEST_TEXTS = 50
 """Texts below which their share says nothing."""
-EXACT = 2**53
-"""Whole numbers beyond it are not all doubles, so that two different ones may look the same."""
 STRETCH = 1 << 20
 """Numbers that are aggregated at a time: what works on them takes several times their room."""
 

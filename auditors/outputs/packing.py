@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from ...mechanisms.model import Array, Output
 from ..errors import ContractError
-from .kinds import Kind, key_text, kind_of, nearest, number_text, text_of_last_resort, type_name
+from .kinds import (
+    DEEPEST,
+    Kind,
+    key_text,
+    kind_of,
+    nearest,
+    number_text,
+    text_of_last_resort,
+    type_name,
+)
 from .nodes import (
     MANY_SHAPES,
     Exact,
@@ -40,8 +49,6 @@ from .untyped import untyped
 
 AXES = 32
 """Axes of an array that is read; numpy stacks at most 63."""
-DEEPEST = 60
-"""Levels of an output. Python is left 1,000 frames, and a level takes several."""
 CHECKED_AT = 2
 """Outputs of more levels than this are searched for themselves before they are taken apart."""
 MOST_PARTS = 20_000_000

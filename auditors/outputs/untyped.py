@@ -30,7 +30,7 @@ from .nodes import (
 )
 
 EXACT = 2**53
-"""Whole numbers beyond this may be no doubles."""
+"""Whole numbers beyond it are not all doubles, so that two different ones may look the same."""
 LIBRARIES = ("pandas.", "polars.")
 STORAGE = frozenset({("field", "dtype"), ("field", "dtypes")})
 """Parts of a table that say how it is stored, apart from what a categorical column may hold."""

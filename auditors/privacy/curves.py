@@ -65,6 +65,7 @@ Draw = Callable[[int, int], tuple[Outputs, Outputs]]
 MOMENT = 0.5
 """Part of the curve's alpha that pays for a moment, if rho is asked for."""
 EPSILONS = tuple(np.round(np.linspace(0, 4, 81), 9).tolist())
+"""Epsilons at which delta is bounded if nobody names any: 0 to 4 nats, every 0.05."""
 ORDERS = (1.0, 1.01, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0)
 """Renyi orders whose divergence bounds rho."""
 AIMS = (0.0, 1e-3, 1e-2, 0.1, 0.3)

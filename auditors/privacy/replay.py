@@ -65,6 +65,7 @@ CLOSE = 1e-9
 FITTED = " trials a side instead of "
 """In the remark of an audit whose trials a clock decided."""
 DOMAINS = {"value": Value(row=Choices(values=(0, 1))), "histogram": HISTOGRAMS}
+"""Domains that a record names itself, with which the distance of its pair is counted."""
 
 
 # Counting again. ---------------------------------------------------------------------------------

@@ -30,8 +30,9 @@ RELATIONS = {
 MEASURES = ("MaxDivergence", "Approximate(MaxDivergence)", "FixedSmoothedMaxDivergence")
 """Measures whose map gives epsilon, or epsilon and delta."""
 DELTAS = tuple(10.0**-k for k in range(1, 13))
+"""Deltas at which a privacy profile is asked for its epsilon: 1e-1 down to 1e-12."""
 ORDERS = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0)
-"""Points at which a privacy profile, and a curve of Renyi divergences, are asked for."""
+"""Orders at which a curve of Renyi divergences is asked for."""
 
 
 class Opened(NamedTuple):

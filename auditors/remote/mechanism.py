@@ -36,7 +36,9 @@ from . import libraries
 from .process import Program
 
 VERSION = 1
+"""The version of docs/protocol.md; both programs name it in their handshake."""
 BLOCK = 32_768
+"""Most outputs that one request asks for; a child may want fewer, as "block" of its greeting."""
 CLIENT = Path(__file__).with_name("dpwitness_client.py")
 BESIDE = {"client_tables.py": tables.__file__, "client_libraries.py": libraries.__file__}
 """What copies of `tables` and `libraries` beside a copy of the client are called."""
@@ -46,6 +48,7 @@ ABOVE = -1000
 """Depth at which an output's JSON begins: how deep values may be is asked when they are packed."""
 TYPES = frozenset("|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f4 <f8".split())
 MOST_BYTES = 1 << 31
+"""Bytes of the array of one answer; docs/protocol.md promises as many."""
 
 
 class RemoteFailure(Exception):

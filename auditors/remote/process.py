@@ -18,10 +18,13 @@ from ..errors import ContractError, InvalidArgument, MechanismHangs
 from ..silence import Silence
 
 PIECE = 1 << 20
+"""Bytes that are asked for by one read from the pipe."""
 LITTLE = 1 << 16
 """Bytes that end a silence: fewer in `limit` seconds are a child that only drips."""
 LONGEST_LINE = 1 << 26
+"""Bytes, 64 MiB, that a child may write before the end of a line must come."""
 QUOTED = 200
+"""Characters that an error quotes of what a child wrote."""
 GRACE = 1.0
 """Seconds a child has to end after its standard input is closed."""
 

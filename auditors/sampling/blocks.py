@@ -28,9 +28,8 @@ from .again import ALLOWED, LONE, alone_against
 from .calls import Calls, guarded
 from .captured import bare
 
-BLOCK = {True: 32768, False: 1024}
-LEAST_BLOCK = 32
-"""Draws of a block by rows, and by single calls; however wide outputs are, the second."""
+BLOCK, LEAST_BLOCK = {True: 32768, False: 1024}, 32
+"""Draws of a block by rows (True) and by single calls, and the fewest, however wide outputs are."""
 WHOLE = -1
 """Asks for the outputs themselves."""
 Ask = Callable[[Outputs, int], object]

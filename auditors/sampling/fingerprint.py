@@ -36,7 +36,9 @@ from typing import Any
 import numpy as np
 
 DEEPEST = 40
+"""Levels of values in one another that are followed; with more of them there is no fingerprint."""
 MOST_FILES = 2000
+"""Files that are hashed of a package without a version; if it has more, there is no fingerprint."""
 STDLIB = Path(sysconfig.get_path("stdlib")).resolve()
 INSTALLED = {Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")}
 

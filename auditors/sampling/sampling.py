@@ -59,8 +59,6 @@ UNDECIDED = WHOLE_BLOCKS | {"select", "opening"}
 """Stages of which nothing is concluded, so that they are not made again."""
 ROOM = 1 << 23
 """Bytes of outputs of a block that teaches or counts, and of those that one answer brings."""
-WORTH = 0.02
-"""Seconds from which a block is sent to a worker even if there are not blocks for all of them."""
 BUNDLE = 0.25
 """Seconds that the blocks of one request should take, so that progress is told."""
 LONG = 0.05

@@ -39,10 +39,11 @@ from ...mechanisms.model import Array
 MOST = 200
 """Constants that are used; later ones are left out."""
 COMMONEST = (0, 1)
+"""Constants that are kept once; others are kept again behind another neighbour."""
 LONGEST = 60
 """Letters of a text that may still be a value and not a message."""
-MOST_ITEMS = 64
-MOST_FUNCTIONS = 80
+MOST_ITEMS, MOST_FUNCTIONS = 64, 80
+"""Items of a container or an array beyond which it is not read, and functions that are read."""
 MADE = (Decimal, Fraction, timedelta, time, IPv4Address, IPv6Address)
 """Values that a strategy makes of numbers or of bytes."""
 
@@ -50,6 +51,7 @@ FOREIGN = tuple(
     Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")
 )
 PACKAGE = Path(__file__).resolve().parents[2]
+"""The folder of dpwitness itself."""
 OURS = (PACKAGE / "auditors", PACKAGE / "reports", PACKAGE / "mechanisms" / "model")
 """What carries a mechanism (a pipe, an attacker, an adapter, a session) is no part of it."""
 FARTHEST = 100_000
@@ -57,6 +59,7 @@ FARTHEST = 100_000
 SOLUTIONS = 4
 """Solutions of one comparison."""
 MOST_COMPARISONS = 50
+"""Comparisons of one function that are solved, the first ones."""
 
 Numbers = Array | float
 Function = Callable[[Numbers], Numbers]

@@ -29,10 +29,11 @@ from .stages import Stages, length_of
 
 PLATEAU = 4
 """Pairs of one and the same score that enter the shortlist on account of it."""
-RARE_PAIRS = 20
-RARE_DRAWS = 8192
-RARE_MOVES = 2
+RARE_PAIRS, RARE_DRAWS, RARE_MOVES = 20, 8192, 2
+"""The look for rare leaks: pairs of which one side alone holds a constant of the code, draws of
+each database, and rare moves among them that make a pair the one to judge."""
 MOST_COPIES = 5
+"""Rows up to which a database of copies of one row is looked at for rare leaks, too."""
 CLEAR = 4.0
 """Deviations from which a finalist needs no second look for rare leaks."""
 TOLD = 3.0
@@ -42,6 +43,7 @@ PROMISING = 400
 CLEARLY = 1.5
 """How many times the claim a promise must be for no climb to be made."""
 CLIMBS = 2
+"""Pairs that a climb starts from, the most promising ones; they share what it may spend."""
 LAST = 8
 """The first chunk of shared noise for finalists, that no step before has looked at."""
 WEIGHED = 509

@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     from _typeshed import TraceFunction
 
 MOST_COLUMNS = 64
+"""Columns of an output that a probe keeps, the first ones."""
 FEW = 16
 """Different values of a column up to which they are counted."""
 MOST = 50.0
 """The largest score, for outputs that moved where there is no noise."""
 OTHER_FORM = 8.0
+"""Score, as a log-ratio of counts, of outputs that have other parts or take a few values only."""
 STEP = 20.0
 """How much larger than the usual a rare move is."""
 

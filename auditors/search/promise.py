@@ -40,7 +40,9 @@ MOST_CELLS = 96
 MOST_SHAPES = 64
 """Different outputs up to which each is a category of its own."""
 RIDGE = 0.02
+"""The ridge of the fit, as a part of the mean variance of a cell."""
 TAILS = (0.005, 0.01, 0.02, 0.04, 0.07)
+"""Parts of the draws beyond the outermost cuts, at both ends."""
 CUTS = np.array([*TAILS, *np.arange(0.1, 0.95, 0.05), *(1 - np.array(TAILS[::-1]))])
 """Where scores are cut: parts of the draws that lie below."""
 LEVEL = 1.645

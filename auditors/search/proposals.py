@@ -41,10 +41,11 @@ from .suggestions import (
 BESIDE = 12
 """Ways to set the choices beside a group of like ones."""
 FEW_LEVELS = 4
+"""Values of a choice up to which all of them take part in a pattern."""
 FEWEST = 3
 """Like choices that make a group."""
-MOST_GROUPS = 3
-MOST_PATTERNS = 24
+MOST_GROUPS, MOST_PATTERNS = 3, 24
+"""Groups of like choices whose patterns are combined, and patterns of each."""
 MOST_LISTS = 300
 """Lists, with a change each, up to which all of one length are tried."""
 MOST_LISTED = {1: 1_000_000, 2: 10_000, 3: 10_000}
@@ -54,12 +55,13 @@ Somebody who lists pairs wants each of them run, and a search at random from a l
 them twice before it meets all. `st.sampled_from` of pairs makes one whole-number choice, and of
 databases one more for the record that is left out or replaced.
 """
-FEW_ROWS = 4
-LONGEST = 7
+FEW_ROWS, LONGEST = 4, 7
+"""Different rows up to which all lists of them are tried, and the length that these stay below."""
 DAY = ("year", "month", "day")
 ORDINALS = range(date(1800, 1, 1).toordinal(), date(2200, 1, 1).toordinal())
 """Whole numbers that may be days, as `date.toordinal` counts them."""
 LEAP_YEARS = (2000, 2024, 1976)
+"""Years of the dates that are made of a day and a month: such a year has every day."""
 WEEKDAYS = (2004, 2008, 2012, 2016, 2020)
 """Leap years in which a day of a month is one of the other days of the week."""
 NUMBERS = re.compile(r"\d+")
@@ -67,13 +69,14 @@ MOST_FACTORED, FACTORS = 1_000_000, 3
 """The largest constant that may be a product of two values, and how many pairs of them are tried.
 """
 MOST_JOINT = 6
+"""Values of each choice among many that are tried with all values of the choices among few."""
 MOST_TOGETHER = 4
+"""Neighbouring constants that are put into choices together, at most; then fewer, down to two."""
 MOST_NAMED = 64
 """Values of a choice that are looked at for texts of the code."""
-MOST_FORMS = 8
+MOST_FORMS, ROWS = 8, (2, 3, 4)
 """Values of each choice of a row of which several rows are made, and how many: one row more or less
 shows a limit on their number only at the limit itself."""
-ROWS = (2, 3, 4)
 INNER = (3, 2, 4, 1, 5)
 """How many constants are put into a collection inside a row."""
 LENGTHS = (5, 4, 3, 2)

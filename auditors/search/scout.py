@@ -34,8 +34,9 @@ GROSS = Shift(np.inf, 6.0, 3.0, 1.5)
 """Scores from which a pair is tried at once; a move of the median alone may be the claim's own."""
 GROSS_IN_FEW = Shift(6.0, 6.0, 3.0, 1.5)
 """The same where draws are few, by which pairs are ranked."""
-CHECKS = 12
-CHECKED_ON = 128
+CHECKS, CHECKED_ON = 12, 128
+"""How often a search may stop to check a pair that looks gross, and the ordinary draws of each
+database that decide it."""
 SURE = (0.6, 6.0)
 """Score of a draw, and deviations, from which a pair is taken without looking further."""
 

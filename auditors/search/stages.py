@@ -49,18 +49,20 @@ from .suggestions import (
     sortable,
 )
 
-RANDOM = 120
-FIRST = 40
+RANDOM, FIRST = 120, 40
 """Examples at random in all, and those before anything else."""
 SUGGESTED = 0.3
 """Share of the random choices that are answered with an end or a constant."""
 STALE_RANDOM = 50
+"""Examples at random in a row that bring no new pair, after which no more are made."""
 SHAPES = 4
+"""Different shapes of which the smallest example is changed by the stages."""
 PATTERNED = 60
 """Pairs made of patterns of like choices."""
 CLIMBING = 2
 """The chunk of shared noise by which a climb is judged."""
 STALE_CLIMB = 40
+"""Changes in a row that do not help, after which a climb ends."""
 GROUPS = 0.7
 """Share of the changes of a climb that are to like choices together."""
 BANKED, OTHERS = 40, 10
@@ -68,18 +70,24 @@ BANKED, OTHERS = 40, 10
 LARGEST = 1024
 """Rows of the longest database tried where the strategy sets no limit."""
 COPIES = 7
+"""Rows with a constant of the code of which copies are made, ever more of them."""
 FEW_COPIES = (3, 5)
 """Rungs beside the powers of two."""
 MANY_OTHERS = (1, 4, 10, 18, 28)
+"""Copies of another row that stand before two copies of a row."""
 MANY = 18
+"""Copies of the least row, or of the greatest, that stand before two rows from halfway between."""
 MOST_DIFFERENT = 120
-SWEEPS = 30
-MOST_SWEPT = 64
+"""Different rows of which a ladder is built: those of the bank, filled up at random."""
+SWEEPS, MOST_SWEPT = 30, 64
+"""Sweeps of a ladder, as far as its examples go, and rows at random of each. 9 of 10 seeds find a
+value that the code names by its hash alone (docs/decisions.md, 2026-11-28)."""
 MOST_NAMED = 8
+"""Whole numbers of the code that are tried as sizes of a database, each with the next."""
 STALE = 150
 """Examples without anything new after which evolution ends."""
-PARENTS = 6
-LATEST = 12
+PARENTS, LATEST = 6, 12
+"""Pairs that evolution changes: the best by each of four scores, and the latest telling ones."""
 WHOLE_ROWS = 0.4
 """Share of the changes by evolution that are to whole rows."""
 Row = tuple[object, ...]

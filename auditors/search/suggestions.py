@@ -25,19 +25,21 @@ T = TypeVar("T")
 Text = TypeVar("Text", str, bytes)
 
 SMALL = 12
+"""Values of a whole-number choice up to which they are few, and all of them are suggested."""
 ENUMERATED = 128
 """Values of one choice up to which all are tried."""
 MARKS = 24
 """Constants tried in one choice."""
 LONGEST = 40
 """Letters of a text that is made by its shape."""
-MOST_CUTS = 6
-MOST_PATTERNS = 8
+MOST_CUTS, MOST_PATTERNS = 6, 8
+"""Whole numbers of the code at which a text may change its letters, and patterns it may match."""
 MOST_TEXTS = 6
 """Texts of the code that are joined with each other, and written otherwise."""
 TIMES = (1, 2, 4, 8)
 """How long bytes are that are all the same."""
 PLAINEST: Mapping[str, Value] = {"integer": 0, "float": 0.0, "string": ""}
+"""The simplest value of each kind of choice."""
 LETTERS = ("A", "a")
 NUMBER = re.compile(r"[-+]?\d{1,18}(\.\d{1,9})?")
 SPECIAL = ("e\u0301", "\ufb01", "\u0130", "\u00df", "a b", "a\n", "'", "-1", "nan", "None", "a@b.c")

@@ -38,11 +38,13 @@ MOST = 4
 ROWS = 401
 """Rows of a size= call; a prime, so that no other axis is taken for them."""
 SINGLES = 64
+"""Single calls that are put on tape each way, if SECONDS do not end them before."""
 SECONDS = 0.3
 """CPU seconds after which no further single call is put on tape, each way."""
 ENOUGH = 20
 """Outputs alike from which a mean of weights is told."""
 FEW = 64
+"""Different outputs up to which a mean of weights is told."""
 KEY = "explain"
 AGAIN = 16
 """Runs that are made again, to see whether all their randomness is on the tape."""

@@ -151,8 +151,9 @@ class Step(NamedTuple):
 
 
 NOTHING: Floats = np.zeros(0)
+"""Stands for the numbers of a call whose value is not followed."""
 NONE: NDArray[np.bool_] = np.zeros(0, dtype=bool)
-"""They stand in a call whose value is not followed."""
+"""Stands for what of them is frozen."""
 
 
 class Call:

@@ -25,6 +25,7 @@ MOST_CELLS = 20_000
 """Values that rounding one uniform may give."""
 
 ONE, ZERO = Fraction(1), Fraction(0)
+"""The ends of what a uniform may be, as exact numbers."""
 
 
 class Answers(Protocol):

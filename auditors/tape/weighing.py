@@ -35,6 +35,7 @@ PRICE = 32.0
 """Ordinary draws that one must be worth where each is a call: it takes .2 to .8 ms on the tape, an
 ordinary one some microseconds. At epsilon 1 it is worth about 3, at 1/4 about 40."""
 MOST_WORTH = 1e6
+"""Ordinary draws that one weighed draw may be worth."""
 HOLDING = 4
 """Runs of the mechanism for a draw that is held on one neighbour: two of each database."""
 HEAVY = (

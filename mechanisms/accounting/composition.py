@@ -26,8 +26,8 @@ from .._checks import require_positive
 from ..model import Array, IdentityClaim, LossLaw, Mechanism
 from .privacy_loss import hockey_stick
 
-# Some 100 MB of numbers.
 MOST_OUTCOMES = 2**22
+"""Outcomes of several responses that are listed: some 100 MB of numbers."""
 
 
 def zcdp_root(epsilon: float, delta: float) -> float:

@@ -15,10 +15,10 @@ import numpy as np
 from .._checks import require_positive
 from ..model import Array, FiniteLaw, LossLaw
 
-# Some 100 MB of numbers.
 MOST_LOSSES = 2**22
-# Losses this close, relative to the largest, are one loss that was rounded differently.
+"""Losses of two parts that are added pair by pair: some 100 MB of numbers."""
 SAME = 1e-13
+"""Losses this close, relative to the largest, are one loss that was rounded differently."""
 
 
 def loss_of(law: FiniteLaw, neighbour: FiniteLaw) -> LossLaw:

@@ -20,6 +20,8 @@ from .._checks import require_positive, table_of_numbers
 from ..model import Array, Database, Interval, Product
 
 SHORT = 16
+"""Coordinates up to which their squares are added one after the other, which is several times
+faster."""
 Projection = Callable[[Array], Array]
 """Points of shape (..., d) to the nearest points of a set."""
 

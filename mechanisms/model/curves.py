@@ -35,6 +35,7 @@ LEAST = 1e-9
 MOMENTS = (1.0, 1.5, 2.0, 4.0, 8.0)
 """Orders at which a rho bounds a moment that is bet on."""
 MOST_MOMENTS = 6
+"""Orders of a Renyi curve that are bet on; of more, evenly spread ones with both ends."""
 STEEP = 27.0
 """A line with a larger epsilon touches its curve below 1e-12."""
 LARGEST_LOG = 20.0

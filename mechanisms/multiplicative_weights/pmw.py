@@ -172,6 +172,7 @@ class BoundRun(TypedDict):
 
 
 SAME_ANSWER = 1e-9
+"""Difference up to which an answer is the public estimate, rounded otherwise."""
 KEPT = 1 << 15
 """Iterations whose integral is remembered."""
 

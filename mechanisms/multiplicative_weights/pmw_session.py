@@ -90,12 +90,16 @@ def _answer(
 # --- the session as a mechanism: what its transcripts say, worked out without its code -----------
 
 ROUNDING = 1e-9
+"""Difference up to which an answer is the public estimate, rounded otherwise."""
 SOURCE = "Stemmer, lecture notes on differential privacy, lecture 13"
 QUERIES = ((1, 0, 0), (0, 1, 0), (1, 1, 0))
+"""What each query counts of the three bins."""
 CUTS = (0.3,)
-# One query until its answer is low, and then the other; or both in turn.
+"""An answer that reaches it is high, any other is low."""
 INSISTENT = Analyst(asks=(0, 1), moves=((1, 0), (0, 1)))
+"""Asks one query until its answer is low, and then the other."""
 IN_TURN = Analyst.scripted(0, 1)
+"""Asks both queries in turn."""
 
 
 def public_shares(steps: Array, *, accuracy: float) -> Array:

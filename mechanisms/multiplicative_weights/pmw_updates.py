@@ -149,6 +149,7 @@ def potentials(database: Database, transcripts: Output, **dynamics: Unpack[Dynam
 DROP = 15 / 512
 """Of accuracy^2: what an update at a gap of accuracy / 4 lowers the potential by, at least."""
 ROUNDING = 1e-12
+"""Part of itself by which a sum of rounded terms may pass its bound."""
 
 
 def _apart(distance: float) -> float:

@@ -36,10 +36,10 @@ from ..model import (
 )
 from ..queries import count
 
-# Leaves room in 64 bits for sums of noise and answers.
 WIDEST = 2**50
-# Draws made at a time: enough to share the cost of a call, and still in the cache.
+"""The largest scale of the noise; it leaves room in 64 bits for sums of noise and answers."""
 CHUNK = 2**17
+"""Draws made at a time: enough to share the cost of a call, and still in the cache."""
 
 
 def discrete_laplace(rng: np.random.Generator, *, scale: int, size: Size = None) -> Array:
@@ -101,8 +101,9 @@ def _unit_geometric(rng: np.random.Generator, count: int) -> Array:
 
 
 ROUNDING = 1e-9
-# Below this the noise no longer fits the 53 bits of a draw.
+"""Part of itself by which a bound that the noise reaches is raised, for it is a rounded number."""
 FLATTEST = 2.0**-40
+"""Epsilon over the sensitivity; below it the noise no longer fits the 53 bits of a draw."""
 
 
 class BoundGeometric(TypedDict):

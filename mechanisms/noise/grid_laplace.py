@@ -38,8 +38,8 @@ from ..model import (
 )
 from .geometric import discrete_laplace, discrete_laplace_log_probability
 
-# Answers stop here, in grid steps: the noise added to them still fits 64 bits.
 FARTHEST = 2**60
+"""Answers stop here, in grid steps: the noise added to them still fits 64 bits."""
 
 
 def default_granularity(sensitivity: float) -> float:

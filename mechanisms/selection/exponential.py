@@ -397,6 +397,7 @@ MONOTONE_EXPONENTIAL = exponential_mechanism(
     identifier="EM-MONO",
 )
 PRICES = (1.0, 2.0, 3.0, 3.01, 3.02)
+"""Prices of the auction, and its bids; one bid changes the revenue by the largest at most."""
 AUCTION = exponential_mechanism(
     Selection(
         score=partial(revenue, prices=PRICES),

@@ -22,8 +22,11 @@ from .exponential import Selection, by_occurrences, by_votes, noise_scale, scale
 
 BOOK = "Dwork and Roth (2014)"
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
+"""Gauss-Legendre quadrature on [-1, 1]."""
 PIECE = 2.0
+"""Length of the pieces that an integral is cut into, in scales of the noise."""
 MOST_ONE_BY_ONE = 20
+"""Candidates up to which each has an integral of its own; of more, one gives all."""
 
 
 def report_noisy_max(

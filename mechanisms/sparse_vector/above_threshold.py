@@ -42,15 +42,15 @@ from ..model import (
     UtilityClaim,
 )
 
-# Kinds of an answer: below the threshold, above it, and none because the run had ended.
-BELOW = 0
-ABOVE = 1
-HALTED = 2
+BELOW, ABOVE, HALTED = 0, 1, 2
+"""Kinds of an answer: below the threshold, above it, and none because the run had ended."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
-# Beyond the last kink the integrand falls by a factor e per scale of the threshold's noise.
+"""Gauss-Legendre quadrature on [-1, 1], for one panel."""
 REACH = 45.0
-# Numbers held at a time.
+"""How far panels go beyond the last kink, in scales of the threshold's noise: by each of these the
+integrand falls by a factor e."""
 PIECE = 2**21
+"""Numbers held at a time."""
 
 
 def log_bits(

@@ -269,8 +269,8 @@ def count_of(data: Database, *, place: int, unit: float) -> float:
     return unit * float(data[place])
 
 
-# Asks one bin until its count is above, and then the other until that is.
 TURNS = Analyst(asks=(1, 0), moves=((0, 1), (1, 0)))
+"""Asks one bin until its count is above, and then the other until that is."""
 
 
 def sparse_vector_session_mechanism(

@@ -9,9 +9,8 @@ from ...auditors.remote.libraries import RELATIONS
 from ...mechanisms.model import Pair
 from ..record import reading
 
-LARGEST = 100
-"""Numbers without bounds are taken up to this one, and lists up to MOST_RECORDS long."""
-MOST_RECORDS = 10
+LARGEST, MOST_RECORDS = 100, 10
+"""Numbers without bounds are taken up to the first, and lists up to the second long."""
 
 CONSTRUCTORS = {
     module: frozenset(names.split())

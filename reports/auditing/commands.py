@@ -39,7 +39,8 @@ from ..record import reading
 from ..record.reading import renyi_from
 from ..sharding import pieces
 from ..sharding.options import engine_of
-from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
+from ..shell.computed import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE
+from ..shell.console import Console
 from ..targets import targets, trust
 from ..writing import files
 from ..writing.terminal import printable, wrapped

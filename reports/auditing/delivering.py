@@ -19,7 +19,8 @@ from ..formats import as_github, as_markdown, table
 from ..formats.told import Case, Reason, Told, ToldClaim
 from ..record import evidence
 from ..shell import computed
-from ..shell.console import INCONCLUSIVE, REFUTED, UNUSABLE, Console
+from ..shell.computed import INCONCLUSIVE, REFUTED, UNUSABLE
+from ..shell.console import Console
 from ..writing.terminal import printable
 
 

@@ -26,8 +26,8 @@ from ..writing.terminal import printable, wrapped
 
 SCHEMA = "dpwitness-list/1"
 
-# Few identifiers are longer; those push their own text only.
 COLUMN = 13
+"""Letters of the column of identifiers. Few are longer, and those push their own text only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,7 @@ from .pytest_run import PROPERTY, Line, Run, Share
 from .watch import WATCH
 
 WIDTH = 88
+"""Letters of a line in the message of a failed test."""
 
 
 def target_of(mechanism: object, item: pytest.Item) -> str | None:

@@ -24,7 +24,8 @@ from ..history import witnesses
 from ..history.recorder import Last, last_of
 from ..record import evidence
 from ..settings.settings import Settings, SettingsError, read_settings
-from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
+from ..shell.computed import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE
+from ..shell.console import Console, count
 from ..targets import targets
 from ..writing import files
 from ..writing.terminal import one_line, wrapped

@@ -61,7 +61,7 @@ from ..auditing.delivering import source_of
 from ..formats.told import Case, ToldClaim
 from ..history.recorder import Last, numbered
 from ..settings.settings import Settings, SettingsError, find_table
-from ..shell.console import UNUSABLE
+from ..shell.computed import UNUSABLE
 from ..shell.guardian import folder_prefix
 from ..writing.terminal import one_line
 from .pytest_run import WORDS, shares
@@ -104,6 +104,7 @@ LARGEST_BOUND = 1e3
 STATED = ("epsilon", "delta", "relation", "distance")
 """What tells two claims apart."""
 COLUMNS = (("verdict", 12), ("privacy loss", 12), ("claimed", 7), ("last run", 16), ("time", 7))
+"""The columns before the name of an entry, and the letters of each."""
 ALL = sum(size + 2 for _, size in COLUMNS)
 """Characters of all columns together."""
 ORDER = ("refuted", "failed", "inconclusive", "not_refuted", "proved")

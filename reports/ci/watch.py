@@ -25,8 +25,8 @@ from typing import NoReturn
 
 import pytest
 
+from ..shell.computed import FAILED
 from ..shell.guardian import (
-    FAILED,
     become_subreaper,
     children,
     die_with,
@@ -39,7 +39,10 @@ from ..writing.terminal import one_line
 
 WATCH = pytest.StashKey["Watch"]()
 SAID, STATUS, PAUSED, AUDITS = range(4)
+"""Bytes of the page: whether the session has ended, with which status, whether somebody debugs, and
+whether an audit runs."""
 NAME = slice(16, 16 + 2000)
+"""The name of the test that runs, cut off if it is longer."""
 STARTED = slice(2048, 4096)
 """Numbers of processes that were started while an audit ran, four bytes each."""
 GRACE = 20.0

@@ -43,10 +43,13 @@ INK = "#010203"
 """Stands for the colour of the page's text until the SVG is done."""
 EVENT = "#E69F00"
 SIZE = (5.2, 3.1)
+"""Width and height of a picture, in inches."""
 MARGIN = 0.3
 """Around a picture, in letter heights."""
 RARE = 0.04
+"""Part of the highest bar below which an event is too low to be seen on a linear scale."""
 MOST_LABEL = 14
+"""Letters of a label under a bar."""
 INKED = (
     "axes.edgecolor", "axes.labelcolor", "grid.color", "text.color", "xtick.color", "ytick.color",
 )  # fmt: skip
@@ -69,6 +72,7 @@ STYLE: dict[object, object] = {
         name: INK for name in INKED
     },
 }  # fmt: skip
+"""Settings of matplotlib for every picture."""
 UNUSED = ("GDEF", "GPOS", "GSUB", "FFTM")
 USUAL = (
     *range(0x20, 0x180),  # Latin

@@ -49,8 +49,11 @@ if TYPE_CHECKING:
 SIDES = (("first", "D"), ("second", "D′"))
 """Class and name of both databases on a page."""
 MOST_DATA = 120_000
+"""Characters of the data that a page carries; of more, databases and sketches are left out."""
 MOST_PICTURES = 4
+"""Results of a page that have pictures, the first ones."""
 MOST_COUNTS = 12
+"""Counts of a result that its page lists, the last ones."""
 ZOOM = 0.12
 """A test below this chance of saying "D" is drawn larger than life."""
 LOWEST = 1e-12

@@ -7,9 +7,10 @@ from ...auditors.results.results import AuditResult, Verdict
 from ..writing.terminal import one_line, wrapped
 from . import wording
 
-NARROWEST = 40
-WIDEST = 100
+NARROWEST, WIDEST = 40, 100
+"""Letters of a line: a narrower or wider terminal is taken for one of these."""
 LABEL = 8
+"""Letters of the column of labels."""
 BAR, LONGEST_BAR = 6, 20
 """The shortest bar that stands beside its database, and the longest."""
 

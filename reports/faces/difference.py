@@ -11,11 +11,12 @@ from ...auditors.outputs.encoding import canonical, is_long, show
 from ...mechanisms.model import Database, Pair
 from ..writing.terminal import printable
 
-LONGEST = 2000
-MOST_LINES = 60
+LONGEST, MOST_LINES = 2000, 60
+"""Rows up to which two databases are compared row by row, and lines that are shown of it."""
 LONG = 400
 """Letters of a database beyond which the rows are shown that changed."""
 MOST_CHANGED = 3
+"""Rows of either long database that the other has not: up to so many are named."""
 CONTEXT = 2
 """Rows that both have, shown before and after one that only one has."""
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...auditors.bounds.tails_and_means import intervals
 from ...auditors.claims.derive import slope_weights
+from ...auditors.claims.equality import PILOT
 from ...auditors.outputs.encoding import show
 from ...mechanisms.model import (
     Array,
@@ -33,11 +34,15 @@ if TYPE_CHECKING:
 
 
 POINTS = 13
+"""Values of a parameter at which both sides of an equation are computed."""
 MOST_CELLS = 10
-PILOT = 0.1
+"""Cells of a law that a picture shows, the first of the table."""
 DRAWS, BINS = 5000, 40
+"""Fresh draws of each sampler for two histograms, and bins of these."""
 MOST_POINTS = 120
+"""Cases of an invariant that a picture shows; of more, evenly spread ones with both ends."""
 FARTHEST = 1e9
+"""Margins beyond it are drawn at it."""
 
 
 def mean_figure(statement: Statement) -> PendingPicture:

@@ -22,6 +22,7 @@ BOUND = CLAIM
 MEASURED = FIRST
 EXACT = SECOND
 DASHES = (0, (5, 2))
+"""Dashes of a bound: where they begin, and the lengths of a dash and of a gap in line widths."""
 PLAIN = PaperStyle()
 HANDLE, LETTER, ROW = 30.0, 5.9, 350.0
 """Widths in points: of a legend's sign, of a letter, and what there is room for."""

@@ -14,8 +14,8 @@ from .marks import PendingPicture
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-RUNS = 200
-ERROR = 1e-3
+RUNS, ERROR = 200, 1e-3
+"""Runs for each mean, and the chance that a limit at one end of any of them is wrong."""
 LEAST = 1e-4
 """A mean below this is drawn at the lower edge of a logarithmic axis."""
 ROOM = 1.5

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-POINTS = 41
-FLOOR = 1e-9
+POINTS, FLOOR = 41, 1e-9
+"""Epsilons at which the exact curve is drawn, and the delta below which nothing is."""
 
 
 def loss_figure(statement: Statement) -> PendingPicture:

@@ -20,11 +20,14 @@ from .marks import PendingPicture
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-DRAWS = 4000
-GRID = 30
+DRAWS, GRID = 4000, 30
+"""Fresh draws for the curve of a tail, and points at which its band is worked out."""
 ERROR = 0.01
+"""Chance that a band is wrong anywhere."""
 LEAST = 1e-3
+"""The lowest probability that a picture of a tail shows."""
 SIZES = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0)
+"""Numbers of records at which an error is drawn, in parts of the number that the claim needs."""
 
 Floats = NDArray[np.float64]
 

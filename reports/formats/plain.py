@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..record.evidence import release
-from ..shell.console import UNUSABLE, Console
+from ..shell.computed import UNUSABLE
+from ..shell.console import Console
 from ..writing.terminal import printable
 from .told import Case, Reason, Told, ToldClaim
 

@@ -31,10 +31,12 @@ from ..writing.files import write_atomically
 from .mathml import formulas
 
 HERE = Path(__file__).parent
-MOST_ROWS = 12
-MOST_CELL = 120
+MOST_ROWS, MOST_CELL = 12, 120
+"""Rows of a table that the page shows, and letters of a cell; the CSV has all."""
 MOST_ENTRIES = 12
+"""Entries of a list that is shown whole; of a longer one half as many are."""
 FEW = 3
+"""Statements up to which all of them are unfolded."""
 TALLY: Mapping[Verdict, str] = {
     Verdict.PROVED: "by exact laws, on the cases named",
     Verdict.NOT_REFUTED: "no violation found",
@@ -51,6 +53,7 @@ SUMMARY = (
     "smallest", "of", "weak", "expected", "verdict", "sampled", "proved", "scope", "draws", "seed",
 )  # fmt: skip
 LONGEST = 80
+"""Letters of the name of a file that is made of an identifier."""
 SANS = "'DejaVu Sans',Verdana,sans-serif"
 SERIF = "'DejaVu Serif',Georgia,serif"
 STYLE = f"background:#fff;color:#1c2128;font-family:{SANS}"

@@ -10,7 +10,8 @@ from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.accumulate import ALPHA
 from ..formats.table import require_place
 from ..settings.settings import SettingsError, read_settings
-from ..shell.console import FAILED, UNUSABLE, Console, count, save
+from ..shell.computed import FAILED, UNUSABLE
+from ..shell.console import Console, count, save
 from .reading import (
     TABLES,
     AuditedClaim,

@@ -19,8 +19,8 @@ from .reading import (
 )
 from .store import Row
 
-MOST_ROWS = 60
-MOST_PICTURES = 80
+MOST_ROWS, MOST_PICTURES = 60, 80
+"""Audits of a claim that the page lists, the last ones, and claims that have a picture."""
 REFUTED = "#B3261E"
 JOINTLY = "The runs of this version together refute the claim, whatever one of them says by itself."
 

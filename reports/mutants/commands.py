@@ -14,7 +14,8 @@ from ...mechanisms.model import Database, Mechanism, Pair, Relation, Theorem
 from ..auditing.commands import database_of
 from ..formats.plain import plain, tell
 from ..formats.table import require_places
-from ..shell.console import INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
+from ..shell.computed import INCONCLUSIVE, REFUTED, UNUSABLE
+from ..shell.console import Console, count
 from ..targets import targets
 from ..writing.terminal import wrapped
 

@@ -19,9 +19,8 @@ from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.evidence.record import MOST_RESULTS, SCHEMA, CountedRecord, ResultRecord
 from ..writing.files import read_limited
 
-LARGEST = 64 * 2**20
-DEEPEST = 200
-MOST_VALUES = 6_000_000
+LARGEST, MOST_VALUES, DEEPEST = 64 * 2**20, 6_000_000, 200
+"""Bytes of a file, values in it, and levels of these in one another."""
 MOST_DIGITS = 300
 """Of a whole number: with more it would be no double, and work that takes one would fail."""
 LONGEST = 4300

@@ -23,12 +23,14 @@ from typing import Required, TypedDict
 from ...auditors.errors import InvalidArgument
 from ..formats import table
 from ..record.evidence import release
-from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, save
+from ..shell.computed import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE
+from ..shell.console import Console, save
 from ..writing import files
 
 OURS = ("--python", "--command", "--isolate", "--quiet", "--html", "--junit", "--sarif", "--shard",
         "--checkpoint", "--github")  # fmt: skip
 VERDICTS = {0: "not refuted", REFUTED: "refuted", INCONCLUSIVE: "inconclusive"}
+"""The verdict on a release by the exit status of its audit; any other status is no verdict."""
 NAME = re.compile(r"@?[A-Za-z0-9][\w./-]*")
 NUMBER = re.compile(r"[A-Za-z0-9][\w.!+-]*")
 

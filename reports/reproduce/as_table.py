@@ -14,6 +14,7 @@ from ..statements.statements import Gallery, Reproduction, Section
 from ..writing.terminal import printable, wrapped
 
 NARROWEST, WIDEST = 40, 140
+"""Letters of a line: a narrower or wider terminal is taken for one of these."""
 NUMBERS = (10, 27, 10, 15, 13)
 """Widths of the columns bound, measured, exact, constant and verdict."""
 WIDE = 120

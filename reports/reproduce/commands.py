@@ -11,13 +11,15 @@ from ...auditors.errors import InvalidArgument
 from ..auditing.delivering import annotate
 from ..formats import table
 from ..record.evidence import to_text
-from ..shell.console import UNUSABLE, Console, save
+from ..shell.computed import UNUSABLE
+from ..shell.console import Console, save
 from ..statements.statements import Gallery, Section, style_from
 from . import as_table
 from .as_table import told_of
 from .run import run, select
 
 NOT_AS_EXPECTED = 1
+"""The exit status if a statement did not come out as expected."""
 
 
 def reproduce(

@@ -26,6 +26,7 @@ from ..statements.statements import (
 from ..targets.targets import find_theorem, is_file, theorems_in
 
 MOST_SETTINGS = 50
+"""Combinations of the values of --set that one run draws."""
 TRIALS = 100_000
 """Draws for each statement and setting, a part of them if a draw is costly."""
 FIRST = 0.9

@@ -20,7 +20,8 @@ from ..formats.plain import plain, tell
 from ..formats.table import require_places
 from ..formats.told import Lines, ToldClaim
 from ..record.reading import renyi_from
-from ..shell.console import INCONCLUSIVE, REFUTED, Console
+from ..shell.computed import INCONCLUSIVE, REFUTED
+from ..shell.console import Console
 from ..targets.targets import find_curve
 from ..writing.terminal import printable
 from .sample_files import PIPE, Kept, compared, read_kept, read_outputs, read_sample, same_file
@@ -38,6 +39,7 @@ UNSAID_OF_KEPT = (
 )
 CLAIMS = ("epsilon", "mu", "rho", "renyi", "curve")
 MOST_SHOWN = 200
+"""Letters of a pair that are told."""
 STATUS = {Verdict.REFUTED: REFUTED, Verdict.INCONCLUSIVE: INCONCLUSIVE}
 
 

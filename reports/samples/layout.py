@@ -17,12 +17,15 @@ import numpy as np
 from ...mechanisms.model import Array, Output
 
 MOST_PARTS = 256
+"""Parts of an output whose layouts are compared."""
 MOST_TEXTS = 1000
 """Different texts at one place that are kept; of more, only their forms are."""
 MOST_FORMS = 50
+"""Forms of the texts at one place (the texts but for their digits); of more, none is kept."""
 OFTEN = 20
 """Times that a text must occur before it is missed in the other sample: chance leaves none out."""
 SHOWN = 12
+"""Parts that are named when two layouts differ."""
 MISSING, ABSENT, TEXTS, NUMBERS = "missing values", "no such part", "texts", "numbers"
 NUMERALS = "numbers written as texts"
 KINDS: dict[object, str] = {

@@ -37,13 +37,16 @@ PIPE = "-"
 BEGINNING = '{"format": "dpwitness draws'
 """How a file of draws begins that an audit kept."""
 MOST_SHOWN = 60
+"""Letters of a name, of a value or of an error of others that a sentence quotes."""
 MOST_CLAIMED = 10**6
+"""The largest number of a claim that a file of draws may state."""
 NO_KEPT = "is no file of draws that an audit kept; give two samples, one of each database"
 EXACT = 2**53
+"""Whole numbers beyond it are not all doubles, and stay whole numbers."""
 LARGEST = 2**36
 """Bytes of a file. Arrays take as much memory; of the rest no more than MOST_VALUES are read."""
-MOST_VALUES = 20_000_000
-LONGEST_LINE = 10_000_000
+MOST_VALUES, LONGEST_LINE = 20_000_000, 10_000_000
+"""Values that are read of a file that is no array, and letters of one of its lines."""
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
 WORDS = {
     "true": True, "false": False, "": math.nan, "nan": math.nan, "inf": math.inf,

@@ -16,7 +16,8 @@ from ..formats.plain import plain, tell
 from ..formats.table import require_places
 from ..formats.told import ToldClaim
 from ..record.reading import renyi_from
-from ..shell.console import INCONCLUSIVE, REFUTED, Console
+from ..shell.computed import INCONCLUSIVE, REFUTED
+from ..shell.console import Console
 from ..targets.targets import find_curve
 from ..writing.terminal import wrapped
 from . import one_run_faces, score_faces

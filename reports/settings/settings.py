@@ -32,6 +32,7 @@ PROFILES: dict[str, dict[str, object]] = {
     "ci": {"trials": 200_000, "seed": 0},
     "nightly": {"trials": 2_000_000, "seed": "random"},
 }
+"""Runs per database and the seed of each profile; what a project sets itself replaces them."""
 NOT_SETTINGS = {"profiles", "gate"}
 
 

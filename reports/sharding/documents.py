@@ -17,6 +17,7 @@ from ..targets.targets import find_curve
 
 FORMAT = "dpwitness shard"
 VERSION = 1
+"""The version of this format: a file of another one is not merged."""
 LARGEST = 1 << 26
 """Bytes: the counts of some ten million blocks, 3e11 draws of a vectorised mechanism."""
 LEAST_COUNTED = 1000

@@ -12,7 +12,8 @@ from ...auditors.errors import InvalidArgument
 from ...auditors.shards import checkpoint as checkpoints
 from ...auditors.shards import running
 from ...auditors.shards.shard import Shard
-from ..shell.console import UNUSABLE, Console, save
+from ..shell.computed import UNUSABLE
+from ..shell.console import Console, save
 from . import documents
 
 OWN = "DPWITNESS_SHARD"

@@ -7,8 +7,12 @@ that has begun has failed until it says otherwise, and only what it writes here 
 
 import os
 
-FAILED, REFUTED = 4, 1
+REFUTED, UNUSABLE, INCONCLUSIVE, FAILED = 1, 2, 3, 4
+"""Exit statuses of every command, as docs/reference/statuses.md explains them."""
+INTERRUPTED = 130
+"""The exit status after Ctrl-C: 128 and the number of SIGINT, as a shell tells it."""
 STATUS, FINAL = 0, 1
+"""Which of the two bytes has the status plus 1, and which says that it stays."""
 _PLACE: list[tuple[memoryview, int]] = []
 
 

@@ -10,10 +10,6 @@ from ..writing import files
 if TYPE_CHECKING:
     from ...auditors.results.results import Verdict
 
-REFUTED = 1
-UNUSABLE = 2
-INCONCLUSIVE = 3
-FAILED = 4
 LEAST = 0.1
 """Part of the time that is left at least, if loading took nearly all of it."""
 

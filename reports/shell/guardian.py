@@ -35,14 +35,18 @@ from typing import NoReturn
 
 from ..writing import terminal
 from . import computed
+from .computed import FAILED, INTERRUPTED
 from .process_state import limits, limits_of, lowered, said
 
-FAILED, INTERRUPTED, TOLD_TO_END = 4, 130, 143
+TOLD_TO_END = 143
+"""The exit status after any other signal: 128 and the number of SIGTERM."""
 GRACE = 5.0
 """Seconds that a child has to end after it has finished, or was told to end."""
 ONCE = 0.5
 """Seconds in which two signals are one: `timeout` sends to a process and to its group."""
 SAID, STATUS, STOPPED, COMPUTED, FINAL = range(5)
+"""Bytes of the page: whether the child has ended, with which status, which signal stopped it, and
+the two of `computed`."""
 UNHEARD = slice(16, 4096)
 """What the child could not say itself, for the parent to say."""
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")

@@ -36,6 +36,7 @@ ATTRIBUTES = (
 )  # fmt: skip
 LISTS = ("path", "meta_path", "path_hooks")
 MOST_NAMED = 4
+"""Changes that a sentence names; of more it tells how many."""
 _BUILTINS = vars(builtins)
 
 

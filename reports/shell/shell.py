@@ -20,6 +20,7 @@ import click
 from ...auditors.arguments import OTHER_WORDS
 from ..writing.terminal import ProgressLine, hand_over, place_of, printable, require_errors
 from . import computed
+from .computed import FAILED, INTERRUPTED, UNUSABLE
 from .process_state import Changed, ProcessState, blamed, said
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
-UNUSABLE, FAILED, INTERRUPTED = 2, 4, 130
 MOST_ERROR = 2000
+"""Letters of a sentence on standard error."""
 DENIED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EDQUOT, errno.EMFILE, errno.ENFILE,
           errno.EIO, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR}  # fmt: skip
 """What the system may refuse to anybody; no bug of ours."""

@@ -20,6 +20,7 @@ CONTROLS = "Negative controls"
 OWN = "Your own statements"
 """The group of theorems from a file of the user's."""
 LIMITS: Mapping[str, tuple[float, float]] = {"width": (2.0, 12.0), "size": (5.0, 16.0)}
+"""Least and most of what --style takes: a width in inches, and a size of letters in points."""
 
 TableRow = dict[str, Any]
 """A row of a table by its columns: numbers, words, or None; the kind of claim says which."""

@@ -24,6 +24,7 @@ from ...mechanisms.model import Mechanism, NegativeControl
 from . import targets
 
 LARGEST_SOURCE = 16 * 2**20
+"""Bytes of a source that is read before its module is loaded."""
 FURTHEST = 20
 """How many plain names (`g = f`) are followed to what they stand for."""
 

@@ -12,7 +12,9 @@ from types import TracebackType
 from typing import TextIO
 
 WIDTH = 24
+"""Letters of the bar of progress; on a narrow terminal it has fewer."""
 PAUSE = 0.1
+"""Seconds from one state of the line of progress to the next."""
 COMMAND = re.compile(r"(?<!\S):(?=:[A-Za-z])|#(?=#(?:\[|vso\[|teamcity\[))")
 """Where commands to GitHub and its like begin: `::error`, `##[error]`, `##vso[`."""
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...outputs.features import PLACED
-from ..bins import LARGEST, Bins, PointTable
+from ..bins import LARGEST, MANY, Bins, PointTable
 from ..estimates import Believed, believed, likeliest_odds, log_ratios, regressed, smooth
 from ..events import AdditiveScore, Family, Shape
 from ..ledger import BUCKETS, Counted, Ledger
@@ -25,8 +25,6 @@ Floats = NDArray[np.float64]
 
 FEWEST = 100
 """Draws a side below which no score is learnt."""
-MANY = 6
-"""A column with this many different numbers is a scale rather than a choice of categories."""
 THIN = 6.0
 """Draws a bin of the scarcer side below which neighbours are joined."""
 OFTEN = 16

@@ -26,12 +26,10 @@ from numpy.typing import NDArray
 from ...bounds.two_sample import at_least
 from ...outputs.features import ABSENT, Column, Feature
 from ...outputs.outputs import Outputs
-from ..bins import LARGEST, MINUS_ZERO, MOST_DISTINCT, Bins, numbers_of, tidy
+from ..bins import LARGEST, MANY, MINUS_ZERO, MOST_DISTINCT, Bins, numbers_of, tidy
 from ..events import Among, AnyOf, Event, Family, HalfLine, Intervals
 from ..ledger import Counted, Ledger
 
-MANY = 6
-"""A column with this many different numbers is a scale rather than a choice of categories."""
 FEWEST = 7
 """Hits on one side that make none on the other worth a test."""
 MOST_NAMED = 64
