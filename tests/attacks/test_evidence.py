@@ -321,7 +321,7 @@ def removed(records, place, seed, number):
     return failures
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_fact_of_a_plan_and_a_claim_is_missed(more_records, tmp_path):
     """Each field that has a name, in every kind of file; none is optional for who wrote it."""
     failures, cases = [], 0
@@ -379,8 +379,8 @@ def checked_beside(mechanism):
     return json.loads(json.dumps(claims_part(checks)))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("most", [30, pytest.param(10**6, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [30, 10**6])
 def test_every_change_of_a_claim_beside_privacy_is_refused_or_named(most):
     """The seconds that it took, and the words of the target, are believed, and must be there."""
     found = Target(text="", name="useful", mechanism=USEFUL)

@@ -63,7 +63,7 @@ def test_a_mean_above_its_bound_is_refuted_whatever_the_exponent():
     assert one.details["above_bound"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_interval_misses_the_exponent_no_more_often_than_alpha_allows():
     # At alpha 1e-3 a miss in 40 runs has probability 0.04, and the bounds are far from tight.
     for seed in range(40):

@@ -93,7 +93,7 @@ def own_gauss(scale):
     return release
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_mechanism_with_randomness_of_its_own_is_refuted_by_a_moment():
     """It is missed in 200,000 draws with probability below .001; a wrong one has alpha."""
     asked = {"rho": 0.5, "seeded": False, "trials": 200_000, "precision": None, **PAIR}

@@ -213,7 +213,7 @@ def coin_of_each_database(epsilon):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_one_bit_that_is_remembered_accuses_nobody_however_likely_it_is(seed):
     """With 32 draws made alone seed 4 was refuted at epsilon 3. The seeds make it certain."""
     asked = {"relation": "add-remove", "trials": 10_000, "seed": seed}
