@@ -1,7 +1,7 @@
 """The relations of neighbours: what one step of each does to a database, and how many lie between.
 
 A relation is one class here and its row of `STEPS`. Wherever pairs are made or measured, the class
-is asked; no other module tells relations apart. A step takes one record away, brings one, or both.
+is asked. A step takes one record away, brings one, or both.
 """
 
 from collections.abc import Mapping, Sequence

@@ -27,8 +27,8 @@ from ..shell.computed import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE
 from ..shell.console import Console, save
 from ..writing import files
 
-OURS = ("--python", "--command", "--isolate", "--quiet", "--html", "--junit", "--sarif", "--shard",
-        "--checkpoint", "--github")  # fmt: skip
+OURS = ("--python", "--command", "--isolate", "--quiet", "--shard", "--checkpoint", "--github", "-o",
+        *(f"--{one.name}" for one in table.FORMATS))  # fmt: skip
 VERDICTS = {0: "not refuted", REFUTED: "refuted", INCONCLUSIVE: "inconclusive"}
 """The verdict on a release by the exit status of its audit; any other status is no verdict."""
 NAME = re.compile(r"@?[A-Za-z0-9][\w./-]*")
