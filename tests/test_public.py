@@ -87,7 +87,7 @@ def test_the_names_that_most_people_need_come_first():
         assert f"\n    {name} " in told
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_result_is_a_report_a_line_and_a_view():
     rng = np.random.default_rng(0)  # some numbers, whatever they say
     inside, outside = rng.normal(2, 1, 300), rng.normal(0, 1, 300)

@@ -162,7 +162,7 @@ def test_the_gaussian_curve_is_gaussian_differential_privacy():
     assert epsilon == pytest.approx(log(norm.pdf(norm.ppf(q) + 1) / norm.pdf(norm.ppf(q))))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_curve_that_allows_nearly_everything_still_has_lines_and_each_is_kept():
     for curve in (GaussianCurve(20.0), ConcentratedCurve(50.0), RenyiCurve(((2.0, 60.0),))):
         lines = lines_of(curve)

@@ -147,7 +147,7 @@ print(max(one.ru_maxrss for one in used) / 1024)
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_audit_of_ten_thousand_numbers_takes_no_more_than_some_hundred_megabytes():
     """An audit of one number takes 85 MB, one of 10,000 some 260 (752 before rooms were bytes).
 

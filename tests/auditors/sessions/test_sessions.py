@@ -319,7 +319,7 @@ def test_a_session_of_the_catalogue_follows_its_density(name):
     assert not follows_law(CATALOGUE.entry(name), draws=4000, seed=1).refuted
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_density_of_other_noise_is_found_out():
     broken = NEGATIVE_CONTROLS.entry(UNSCALED).mechanism
     lying = replace(broken, log_probability=SPARSE_VECTOR_SESSION.log_probability)

@@ -374,7 +374,7 @@ def vacuous(mechanism):
     return {one.identifier for one in found if one.finding.vacuous}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_edge_of_an_iteration_is_its_bound_and_wrong_multiples_are_seen():
     subject = THEOREMS["PMW-ITER"].at()
     found = check(subject, trials=3000).finding

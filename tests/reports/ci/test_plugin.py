@@ -421,7 +421,7 @@ def test_a_run_without_audits_hears_nothing_of_us(project):
     assert not (project.path / ".dpwitness").exists()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_holm_can_fail_a_run_whose_tests_all_passed(project, monkeypatch):
     """Gross refutations leave the whole alpha to one more that its own share did not reject.
 

@@ -56,7 +56,7 @@ def test_each_has_the_expected_verdict_in_the_order_asked_for(sections):
         assert one.expected is (Verdict.NOT_REFUTED if section.holds else Verdict.REFUTED)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_control_that_few_draws_do_not_refute_is_given_those_that_do():
     chosen = [Chosen(identifier="SVT-3", settings=({},))]
     (section,) = run(chosen, Budget(trials=10_000), workers=1, pictures=False)
