@@ -27,7 +27,7 @@ from ..shell.computed import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE
 from ..shell.console import Console, save
 from ..writing import files
 
-OURS = ("--python", "--command", "--isolate", "--quiet", "--shard", "--checkpoint", "--github", "-o",
+OURS = ("--python", "--command", "--isolate", "--quiet", "--shard", "--checkpoint", "--github",
         *(f"--{one.name}" for one in table.FORMATS))  # fmt: skip
 VERDICTS = {0: "not refuted", REFUTED: "refuted", INCONCLUSIVE: "inconclusive"}
 """The verdict on a release by the exit status of its audit; any other status is no verdict."""
@@ -111,7 +111,8 @@ def _check(package: str, asked: Sequence[str], alpha: float) -> None:
     if not 0 < alpha < 1:
         raise InvalidArgument(f"alpha is a probability between 0 and 1, not {alpha}")
     for word in asked:
-        if word.split("=")[0] in OURS:
+        # A short option may have its value behind it: -ofound.json.
+        if word.split("=")[0] in OURS or word.startswith("-o"):
             raise InvalidArgument(
                 f"{word} is set by sweep itself; give only options that say what is claimed, on "
                 "which databases, and how much is drawn"

@@ -46,6 +46,9 @@ def test_what_changed_names_the_releases_of_entry_and_exit(verdicts, told):
         ({"alpha": 2}, "between 0 and 1"),
         ({"asked": ["--python", "here"]}, "set by sweep itself"),
         ({"asked": ["--python=here"]}, "set by sweep itself"),
+        ({"asked": ["--markdown", "here.md"]}, "set by sweep itself"),
+        ({"asked": ["-o", "here.json"]}, "set by sweep itself"),
+        ({"asked": ["-ohere.json"]}, "set by sweep itself"),
         ({"target": "nowhere.py:f"}, "there is no file"),
     ],
 )
