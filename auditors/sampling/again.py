@@ -4,7 +4,7 @@
 the claim; `alone_against` has the proof.
 """
 
-from math import ceil, exp, log, log1p
+from math import ceil, exp, inf, log, log1p
 
 from ..errors import UsesOutside
 from ..workers.door import Door
@@ -55,6 +55,17 @@ def alone_against(epsilon: float, delta: float) -> int:
     a and b is at most s. With s^n <= `ALIKE`, 32 draws are made for epsilon 1.
     """
     return alone_for((1 - delta) / (1 + exp(min(epsilon, 700.0))))
+
+
+def overlooked(epsilon: float, delta: float) -> float:
+    """In one of how many processes a remembered bit may fall otherwise and yet not show; 0 if none.
+
+    It is the least that a mechanism which keeps (epsilon, delta) must have, where `MOST_ALONE`
+    draws are fewer than the theorem asks for.
+    """
+    if alone_against(epsilon, delta) < MOST_ALONE:
+        return 0.0
+    return (1 + exp(min(epsilon, 700.0))) / (1 - delta) if delta < 1 else inf
 
 
 def alone_for(unlike: float) -> int:

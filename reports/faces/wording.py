@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from math import ceil, floor, inf, isfinite, log10
 
+from ...auditors.bounds.two_sample import at_distance
 from ...auditors.outputs.encoding import canonical, show
 from ...auditors.results.results import UNKNOWN, AuditResult, Reach, Verdict
+from ...auditors.sampling.again import MOST_ALONE, overlooked
 from ...mechanisms.model import Pair, PrivacyClaim, Relation
 from ..writing.terminal import printable
 from .difference import changed_rows
@@ -88,6 +90,8 @@ def assumed(result: AuditResult, *, detail: bool = True) -> str:
         parts = ["that calls are independent" + ("" if again else " (no run was made again)")]
     if result.refuted_exactly or result.verdict is Verdict.PROVED:
         parts = []  # no draw decides
+    elif result.refuted and again:
+        parts[0] += _not_shown(result.claim)
     if not result.seeded:
         parts.append("that its own randomness, which this run could not seed, is fresh in each")
     if outside:
@@ -109,6 +113,18 @@ def assumed(result: AuditResult, *, detail: bool = True) -> str:
     elif result.claim.relation is Relation.DECLARED:
         parts.append("that D and D' are neighbours, as you declared")
     return f"Assumes {', and '.join(parts)}."
+
+
+def _not_shown(claim: PrivacyClaim) -> str:
+    """What draws made alone leave open where the claim allows a large loss; "" if nothing."""
+    rarely = overlooked(*at_distance(claim.epsilon, claim.delta, claim.steps))
+    if not rarely:
+        return ""
+    many = f"{rarely:,.0f}" if rarely < 1e6 else f"{rarely:.1e}"
+    return (
+        f" (at most {MOST_ALONE:,} draws were each made in a process of its own: a bit that calls "
+        f"remember, and that differs in one process of {many}, may not show there)"
+    )
 
 
 def _labelled(label: str, sentences: Iterable[str]) -> Iterator[tuple[str, str]]:

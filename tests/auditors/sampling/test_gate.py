@@ -197,6 +197,10 @@ def test_draws_that_stand_alone_are_enough_against_every_claim(epsilon, delta):
     if number < again.MOST_ALONE:
         assert most**number <= again.ALIKE
         assert number == 2 * again.FEWEST or most ** (number - 1) > again.ALIKE
+    # Where they are not enough, it is said how rarely a bit differs that they may overlook.
+    unlike = again.overlooked(epsilon, delta)
+    assert bool(unlike) == (most**again.MOST_ALONE > again.ALIKE)
+    assert not unlike or 1 - 1 / unlike == pytest.approx(most, abs=1e-12)
 
 
 def coin_of_each_database(epsilon):

@@ -126,6 +126,19 @@ def test_names_cannot_steer_the_terminal(refuted):
     assert re.findall(r"[^\x20-\x7e\n]", as_text.render(odd, replay="x")) == []
 
 
+def test_a_refutation_of_a_large_epsilon_tells_what_draws_made_alone_leave_open(refuted):
+    def told(again=True, **changes):
+        claim = replace(refuted.claim, **changes)
+        plan = {**refuted.plan, "made_again": again}
+        return wording.assumed(replace(refuted, claim=claim, plan=plan), detail=False)
+
+    assert "differs in one process of 2,982, may not show" in told(epsilon=8.0)
+    assert "differs in one process of 2,982, may not show" in told(epsilon=2.0, distance=4)
+    assert "differs in one process of 1.1e+13, may" in told(epsilon=30.0)
+    assert "one process" not in told(epsilon=4.5)
+    assert "one process" not in told(again=False, epsilon=8.0)
+
+
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_a_broken_command_is_still_the_command(width):
     lines = as_text.command_lines(COMMAND, width)
