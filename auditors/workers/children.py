@@ -269,10 +269,9 @@ def aside(function: Callable[[], T]) -> T:
         try:
             _die_with_parent()
             try:
-                told: tuple[bool, object] = True, function()
+                left = packed((True, function()))
             except Exception as error:  # noqa: BLE001 - raised again by who asked
-                told = False, _sendable(error)
-            left = packed(told)
+                left = packed((False, _sendable(error)))
             while left:
                 left = left[os.write(writing, left) :]
         finally:
@@ -283,7 +282,9 @@ def aside(function: Callable[[], T]) -> T:
     _, status = os.waitpid(pid, 0)
     try:
         good, answer = answered(data)
-    except Garbled:
+    except Garbled as error:
+        if data and status == 0:
+            raise ContractError(f"what a worker answered cannot be read: {error}") from None
         raise ContractError(f"the mechanism ended the process it ran in: {_how(status)}") from None
     if not good:
         raise answer

@@ -13,6 +13,7 @@ from dpwitness.auditors.errors import DpWitnessError, InvalidArgument
 from dpwitness.auditors.remote.mechanism import RemoteFailure
 from dpwitness.auditors.shards.shard import Contradiction
 from dpwitness.auditors.workers import Door
+from dpwitness.auditors.workers.children import aside
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -157,6 +158,23 @@ def test_a_copy_that_the_mechanism_forked_does_not_go_on_as_a_worker():
     door = Door(forks)
     for _ in range(3):
         assert door.ask(asked, [[1]]) == [1]
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda: 1 / 0, "failed with ZeroDivisionError: division by zero"),
+        (lambda: lambda: 1, "a worker failed with .*pickle"),
+        (object, "what a worker answered cannot be read: builtins.object"),
+        (lambda: os._exit(3), "ended the process it ran in: it ended with status 3"),
+        (lambda: os._exit(0), "ended the process it ran in: it ended with status 0"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "ended the process it ran in: .*SIGKILL"),
+    ],
+)
+def test_a_copy_of_a_process_tells_the_reason_for_which_it_failed(function, said):
+    assert aside(lambda: (1, "one")) == (1, "one")
+    with pytest.raises(ContractError, match=said):
+        aside(function)
 
 
 ORPHANS = """
