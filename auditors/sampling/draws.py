@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
-from math import log
+from math import ceil, log, prod
 from time import monotonic
 
 import numpy as np
@@ -20,14 +20,12 @@ from ..bounds.one_law import Dispersion
 from ..databases.domains import universe
 from ..databases.neighbours import pair_source
 from ..errors import ContractError, InvalidArgument
-from ..outputs.encoding import canonical, identity
+from ..outputs.encoding import canonical
 from ..workers import Door, Key, Stream, Worker
 from ..workers.anew import require_enough, require_same_anew
 from ..workers.children import aside
 from ..workers.door import Copies, accepts_size, pickled
-from ..workers.streams import (
-    seedable,
-)
+from ..workers.streams import ROWS, SINGLE, seed_globals, seedable
 from ..workers.wire import packed
 from .again import (
     ALLOWED,
@@ -45,6 +43,7 @@ from .again import (
     alone_for,
     require_inside,
 )
+from .alike import LUCK, of_another_law, require_no_clumps
 from .blocks import BLOCK, LEAST_BLOCK, copies_generator
 from .calls import Calls, guarded
 
@@ -56,13 +55,21 @@ COLUMNS = 8
 """Numbers of an output, from its first, in which processes are compared."""
 KEPT = 1 << 20
 """Bytes of the outputs that are kept of one count, to be compared with the same made again."""
+SEVERAL = 4
+"""Databases, those counted last, on which a mechanism that is not seeded is looked at once more."""
+TOGETHER = 16
+"""Draws of one process on one database, in which clumps can show; fewer if calls are slow."""
+
+
+Entered = tuple[Database, Key, tuple[int, int], Array]
+"""What was drawn to decide: (database, key, block, first of its draws)."""
 
 
 @dataclass(slots=True)
 class Unchecked:
-    """What was drawn to decide since the last check: (database, key, block, first of its draws)."""
+    """What was drawn to decide since the last check."""
 
-    entered: list[tuple[Database, Key, tuple[int, int], Array]] = field(default_factory=list)
+    entered: list[Entered] = field(default_factory=list)
     kept: dict[Key, int] = field(default_factory=dict)
     seconds: float = 0.0
     draws: int = 0
@@ -71,6 +78,8 @@ class Unchecked:
     pool: Door | None = None
     """The processes that draw what decides of such a mechanism, once it is known that they draw
     differently."""
+    copied: bool = False
+    """Whether they do not: each has a copy of one generator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,14 +148,14 @@ class Draws:
         if self.counted.pool is None:
             calls = Calls(False, self.vectorised, False, "error")
             alike = copies_generator(self.door, (database,), calls, self.seed)
-            workers = 1 if alike else PIECES
+            self.counted.copied, workers = alike, 1 if alike else PIECES
             self.counted.pool = Door(self.run, workers=workers, limit=self.limit)
         ends = np.linspace(0, size, min(PIECES, size) + 1).astype(int).tolist()
         jobs = [(key, start + one, two - one, rows, False)
                 for one, two in pairwise(ends)]  # fmt: skip
         found = dict(self.counted.pool.each(array_block, (database,), jobs))
         pieces = [found[place] for place in range(len(jobs))]
-        self._require_one_law([piece.reshape(len(piece), -1)[:, :COLUMNS] for piece in pieces])
+        self._require_one_law([_columns(piece) for piece in pieces])
         return np.concatenate(pieces)
 
     def _require_one_law(self, pieces: Sequence[Array]) -> None:
@@ -162,6 +171,8 @@ class Draws:
             else:
                 inside = [piece == own[0] for piece in others]
             hits += np.array([one.sum(axis=0) for one in inside]).T.tolist()
+        if not hits:
+            return  # outputs of no number at all
         sizes = [least] * (len(pieces) - 1)
         self.counted.dispersion = self.counted.dispersion.after(hits[0], sizes, *hits[1:])
         if self.counted.dispersion.log_e >= -log(CLUMPS):
@@ -190,18 +201,23 @@ class Draws:
         If the claim holds, a draw that stands alone shows otherwise than what refutes with
         probability `unlike` at least.
         """
-        databases = len({identity(database) for database, *_ in self.counted.entered})
-        lone = max(2 * LONE, min(MOST_ALONE, databases * alone_for(unlike)))
-        self._make_again(lone if refuted else 0)
+        number, entered = alone_for(unlike), self.counted.entered
+        databases = len({key.pair for _, key, *_ in entered})
+        self.counted.entered, self.counted.kept = [], {}
+        if not entered or not self.door.remakes:
+            pass
+        elif self.seeded:
+            lone = max(2 * LONE, min(MOST_ALONE, databases * number))
+            self._make_again(entered, lone if refuted else 0)
+        elif refuted:
+            # A quarter of the processes says on what the others are looked at.
+            self._stand_alone(entered, max(2 * LONE, ceil(number / 0.75)))
         if refuted:
             require_inside(self.door)
 
-    def _make_again(self, lone: int) -> None:
+    def _make_again(self, entered: Sequence[Entered], lone: int) -> None:
         counted = self.counted
-        entered, pace = counted.entered, counted.seconds / max(counted.draws, 1)
-        counted.entered, counted.kept = [], {}
-        if not self.seeded or not self.door.remakes or not entered:
-            return
+        pace = counted.seconds / max(counted.draws, 1)
         share = int(PART * counted.seconds / max(pace * len(entered), 1e-9))
         most = MOST if lone else FEW
         most = max(LEAST, min(most, share)) if pace > 1e-4 else most
@@ -226,6 +242,48 @@ class Draws:
             found, importing = self.door.anew(anew, asked, imports=lone // 2, seconds=seconds)
             require_same_anew(found)
             require_enough(found, lone // 2, importing)
+
+    def _stand_alone(self, entered: Sequence[Entered], number: int) -> None:
+        """Look for what a mechanism that is not seeded keeps: its draws cannot be made again.
+
+        On each of the databases counted last, `number` processes in which the mechanism was never
+        called make a few draws, and as many that import its modules anew. Those of one process
+        must lie no closer together than those of several, and the first of each process that
+        imports nothing where the draws lie that were counted.
+        """
+        counted, last = self.counted, dict[int, Database]()
+        pace, rows = counted.seconds / max(counted.draws, 1), self.vectorised and self.trust_rows
+        for database, key, *_ in reversed(entered):
+            last.setdefault(key.pair, database)
+        asked = [pickled(one) for one in [*last.values()][:SEVERAL]]
+        seconds = max(PART * counted.seconds, ALLOWED)
+        number = min(number, MOST_ALONE // len(asked))
+        each = max(2, min(TOGETHER, int(seconds / (4 * number * max(pace, 1e-9)))))
+        luck, drawn = LUCK / (3 * len(asked)), (self.seed, rows, each)
+        if not counted.copied:
+            apart = self.door.fresh(several_apart, (), asked, drawn, number, seconds)
+            for name, processes in zip(last, apart, strict=False):
+                require_no_clumps(processes, luck, where="copies of one process")
+                before = [made for _, key, _, made in entered if key.pair == name]
+                alone = np.array([made[0] for made in processes])
+                if of_another_law(_columns(np.concatenate(before)), alone, luck):
+                    raise ContractError(
+                        f"the draws refute the claim, but {len(alone)} draws that each came from a "
+                        "process of its own follow another law than those that were counted in a "
+                        "few processes: the mechanism keeps state between calls, so that they are "
+                        "not independent; draw fresh randomness in every call",
+                        keywords=("seeded",),
+                    )
+        found, importing = self.door.anew(
+            several_anew, asked, drawn, imports=number, seconds=seconds
+        )
+        for several in zip(*found, strict=True):
+            require_no_clumps(several, luck)
+        require_enough(found, number, importing)
+
+
+def _columns(outputs: Array) -> Array:
+    return outputs.reshape(len(outputs), prod(outputs.shape[1:]))[:, :COLUMNS]
 
 
 def _require_same(one: Array, two: Array, start: int) -> None:
@@ -347,6 +405,56 @@ def anew(
     if seedable() != known:  # a call imported another generator
         found = made()
     return [found[one] for one in order]
+
+
+def several_apart(
+    worker: Worker,
+    _: Sequence[Database],
+    asked: Sequence[bytes],
+    drawn: tuple[int, bool, int],
+    number: int,
+    seconds: float,
+) -> list[list[Array]]:
+    """For each database what `number` copies of this process draw: see `_several`."""
+    databases, begun = Copies(asked), monotonic()
+    for place in range(len(asked)):
+        databases.of(place, new=False)  # each copy has it as it is now, before any call
+    found: list[list[Array]] = []
+    for process in range(number):
+        if process >= FEWEST and monotonic() - begun > seconds:
+            break
+        found.append(aside(partial(_several, worker, databases, len(asked), drawn, process)))
+    return [list(made) for made in zip(*found, strict=True)]
+
+
+def several_anew(
+    worker: Worker,
+    _: Sequence[Database],
+    asked: Sequence[bytes],
+    drawn: tuple[int, bool, int],
+    process: int,
+) -> list[Array]:
+    """What a process draws that imported the modules anew."""
+    return _several(worker, Copies(asked), len(asked), drawn, process)
+
+
+def _several(
+    worker: Worker,
+    databases: Copies,
+    number: int,
+    drawn: tuple[int, bool, int],
+    process: int,
+) -> list[Array]:
+    """Draws of each database, shape (each, columns); every other process begins with the last."""
+    seed, rows, each = drawn
+    found: dict[int, Array] = {}
+    for place in range(number)[:: -1 if process % 2 else 1]:
+        key, start = Key(seed, 0, "contract", place), process * each
+        # A global generator would be the same in each copy of a process.
+        seed_globals(key, start, ROWS if rows else SINGLE)
+        database = databases.of(place, new=False)
+        found[place] = _columns(array_block(worker, [database], key, start, each, rows, False))
+    return [found[place].copy() for place in range(number)]
 
 
 def some_databases(mechanism: Mechanism | None, most: int = 4) -> tuple[Database, ...]:

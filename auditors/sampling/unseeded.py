@@ -16,21 +16,20 @@ from time import monotonic
 import numpy as np
 
 from ...mechanisms.model import Database
-from ..bounds.one_law import Dispersion, upper_tail
+from ..bounds.one_law import upper_tail
 from ..errors import ContractError
 from ..outputs.encoding import told
 from ..outputs.outputs import CountedEvent
 from ..workers import Door, Key, Worker
-from ..workers.anew import IMPORTED, require_enough
+from ..workers.anew import require_enough
 from ..workers.children import aside
 from ..workers.door import copied, pickled
 from ..workers.streams import SINGLE, Block, seed_globals
+from .alike import LUCK, require_no_clumps
 from .blocks import WHOLE, draw_blocks
 from .calls import SIDES, Calls
 from .sampling import Sampler
 
-LUCK = 1e-8
-"""How often draws that stand alone differ from others by luck, if none remembers anything."""
 LEAST = 4
 """Draws of each side that are made alone, however long one takes."""
 TOGETHER = 16
@@ -133,22 +132,10 @@ def require_alike_anew(
     each = max(2, min(TOGETHER, int(seconds / (4 * processes * max(pace, 1e-9)))))
     asked = (encoded, calls, event, each, seed)
     found, importing = door.anew(_hits_anew, *asked, imports=processes, seconds=seconds)
-    some = max(1, len(found) // 4)
     for side, made in enumerate(zip(*found, strict=True)):
-        middles = sorted(sorted(outputs)[each // 2] for _, outputs in made[:some])
-        middle, others = middles[some // 2], made[some:]
-        hits = [one for one, _ in others]
-        beyond = [sum(output > middle for output in outputs) for _, outputs in others]
-        sizes = [each] * len(others)
-        if Dispersion().after(hits, sizes, beyond).log_e >= log(2 / LUCK):
-            raise ContractError(
-                f"the draws refute the claim, but draws of {SIDES[side]} in processes that import "
-                f"the mechanism's modules anew come in clumps, one for each process "
-                f"({event.describe()} in {min(hits)} to {max(hits)} of {each} draws, and "
-                f"{min(beyond)} to {max(beyond)} lie beyond the middle one of others): "
-                f"{IMPORTED}",
-                keywords=("seeded",),
-            )
+        outputs = [np.array(rows, dtype=bytes).reshape(-1, 1) for _, rows in made]
+        hits = [one for one, _ in made]
+        require_no_clumps(outputs, LUCK / 2, f" of {SIDES[side]}", hits=hits)
     require_enough(found, processes, importing)
 
 
