@@ -70,7 +70,9 @@ def test_claims_beside_privacy_count_nothing_that_processes_keep(run):
         Draws(run=run, seed=1, seeded=False).array([1], "claim", 0, 4000)
 
 
-@pytest.mark.parametrize("run", SOUND)
+@pytest.mark.parametrize(
+    "run", [SOUND[0], *(pytest.param(run, marks=pytest.mark.long) for run in SOUND[1:])]
+)
 def test_what_is_drawn_anew_is_counted(run):
     """By chance one of them fails with probability below 2e-7."""
     draws = Draws(run=run, seed=1, seeded=False)

@@ -169,7 +169,9 @@ def leaking(value, rng, *, chance=1e-9):
     return ("leak", value) if rng.random() < chance else response(value, rng)
 
 
-@pytest.mark.parametrize("chance", [1e-3, 1e-9, 1e-12])
+@pytest.mark.parametrize(
+    "chance", [1e-9, *(pytest.param(chance, marks=pytest.mark.long) for chance in (1e-3, 1e-12))]
+)
 def test_a_planted_leak_is_refuted_however_rare(chance):
     found = decide(partial(leaking, chance=chance))
     assert found.verdict is Verdict.REFUTED
@@ -196,6 +198,7 @@ def counting(value, rng):
     return int(value + rng.geometric(stop) - rng.geometric(stop))
 
 
+@pytest.mark.long
 def test_the_tails_of_the_geometric_mechanism_are_a_delta():
     found = decide(counting)
     assert found.verdict is Verdict.PROVED
@@ -206,7 +209,10 @@ def test_the_tails_of_the_geometric_mechanism_are_a_delta():
     assert below.epsilon == pytest.approx(1, abs=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [5.0, 20.0, 35.0, 50.0, 600.0])
+@pytest.mark.parametrize(
+    "epsilon",
+    [20.0, *(pytest.param(other, marks=pytest.mark.long) for other in (5.0, 35.0, 50.0, 600.0))],
+)
 @pytest.mark.parametrize("chance", [1e-6, 0.5])
 def test_no_epsilon_is_large_enough_to_prove_what_one_side_never_gives(epsilon, chance):
     """Roundings and a tail are multiplied by e^epsilon, and may leave it undecided."""
@@ -233,7 +239,9 @@ def test_a_claim_of_two_steps_is_one_of_twice_the_epsilon():
     )
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 2.0])
+@pytest.mark.parametrize(
+    "epsilon", [1.0, *(pytest.param(other, marks=pytest.mark.long) for other in (0.0, 0.3, 2.0))]
+)
 def test_delta_is_the_excess_of_probability(epsilon):
     p = E**2 / (1 + E**2)
     least = max(p - math.exp(epsilon) * (1 - p), 0)
@@ -344,6 +352,7 @@ def watched(value, rng):
     return response(value, rng) if type(rng) is not np.random.Generator else value
 
 
+@pytest.mark.long
 def test_a_proof_that_the_draws_contradict_is_none():
     result = audit(watched, pair=(0, 1), exact=True, **ASKED)
     assert result.refuted
