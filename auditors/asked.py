@@ -20,6 +20,8 @@ RELATIONS = tuple(word for word in get_args(Neighbours) if word != "declared")
 Kind = Literal["number", "whole", "precision", "text", "texts", "word", "words", "pair", "flag"]
 LARGEST = 2**63
 """No whole number or time above it means anything."""
+LEAST_ALPHA = 1e-100
+"""The smallest error probability: its parts, and the tails of laws at them, are still doubles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,8 +173,8 @@ ASKED: Mapping[str, Argument] = {
         "None at once, 0 when all trials are used.",
         option="Once refuted, stop at this relative precision of the bound; none: at once; "
         "0: use all trials",
-        valid=lambda value: value == "none" or (isfinite(value) and 0 <= value < 1),
-        expected="none or a share from 0 to below 1",
+        valid=lambda value: value in ("none", 0) or 1e-6 <= value < 1,
+        expected="none, 0 or a share from 1e-6 to below 1",
         remedy="0.05 stops when the bound is known to 5 %, none as soon as the claim is refuted, 0 "
         "when all trials are used",
     ),
@@ -181,8 +183,8 @@ ASKED: Mapping[str, Argument] = {
         default=1e-3,
         keyword="The probability of refuting any true claim in this call is at most this.",
         option="False-alarm probability",
-        valid=lambda value: 0 < value < 0.5,
-        expected="a number between 0 and 0.5",
+        valid=lambda value: LEAST_ALPHA <= value < 0.5,
+        expected=f"a number from {LEAST_ALPHA} to below 0.5",
     ),
     "seed": Argument(
         kind="whole",

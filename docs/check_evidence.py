@@ -74,7 +74,7 @@ def allowed(curve, q):
     if "mu" in curve:
         return NORMAL.cdf(NORMAL.inv_cdf(min(q, 1 - 1e-12)) + curve["mu"])
     if "points" in curve:
-        return min(1.0, *(exp(epsilon) * q + delta for epsilon, delta in curve["points"]))
+        return min(1.0, *(exp(min(one, 700.0)) * q + delta for one, delta in curve["points"]))
     orders = [1 + 10 ** (i / 12 - 3) for i in range(73)]
     bounds = curve.get("renyi") or [(order, curve["rho"] * order) for order in orders]
     rest = 1 - curve.get("delta", 0.0)
@@ -90,7 +90,7 @@ def allowed(curve, q):
 
 def promised(curve, epsilon, delta, steps):
     """Whether a curve, `steps` times over, lies below the line of (epsilon, delta) everywhere."""
-    low, high, ratio = 1e-9, 1 - 1e-9, exp(epsilon)
+    low, high, ratio = 1e-9, 1 - 1e-9, exp(min(epsilon, 700.0))
     for _ in range(60):  # its excess over the line is concave in q
         ends = low + (high - low) / 3, high - (high - low) / 3
         excess = [reduce(lambda p, _: allowed(curve, p), range(steps), q) - ratio * q for q in ends]

@@ -318,7 +318,8 @@ def log_gain(
     ValueError for a bet that is none against (epsilon, delta) and the moments: with u and v no
     larger than f and g need beside its parts, what is asked of them fails.
     """
-    ratio, (a, b) = exp(epsilon), bet[:2]
+    # A bet that is fair at e^700 wins less than any draws can show, however large the claim.
+    ratio, (a, b) = exp(min(epsilon, 700.0)), bet[:2]
     f, g = np.asarray(bet.f, dtype=np.float64), np.asarray(bet.g, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is no bet
         rest_f, rest_g, left = f, g, 2.0

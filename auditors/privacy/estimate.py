@@ -82,8 +82,8 @@ def estimate(request: EstimateRequest) -> EpsilonEstimate:
     """
     if request.precision is None:
         raise InvalidArgument(
-            "precision must be a share from 0 to below 1, got None: without a claim there is "
-            "nothing to stop at; 0 uses all trials, 0.05 stops when the bound is known to 5 %",
+            "precision must be 0 or a share from 1e-6 to below 1, got None: without a claim there "
+            "is nothing to stop at; 0 uses all trials, 0.05 stops when the bound is known to 5 %",
             keywords=("precision",),
         )
     part = BESIDE if request.delta is not None else 0.0

@@ -255,7 +255,8 @@ def renyi_line(q: float, orders: object, divergences: object) -> Line:
     ratio, other = p / q, (1 - p) / (1 - q)
     rest = -expm1((a - 1) * (log(other) - log(ratio)))  # 1 - (other / ratio)^(a - 1)
     slope = (a - 1) * (ratio - (1 - rest) * other) / (a * rest)
-    left = exp((a - 1) * (bound - log(ratio))) - p - (1 - p) * (1 - rest)
+    # Beyond e^700 the order allows all, and so does the line.
+    left = exp(min((a - 1) * (bound - log(ratio)), 700.0)) - p - (1 - p) * (1 - rest)
     return log(slope), _outwards(p + left / (a * rest) - slope * q)
 
 

@@ -310,7 +310,7 @@ def claimed_trade_off(claim: PrivacyClaim) -> tuple[tuple[float, float], ...]:
         return claimed_curve(*at_distance(claim.epsilon, claim.delta, claim.distance))
     lines = np.array(lines_of(claim.curve, claim.distance), dtype=float)
     one = np.concatenate([np.geomspace(1e-7, 0.01, 60), np.linspace(0.01, 1, 200)])
-    allowed = np.exp(lines[:, :1]) * one + lines[:, 1:]
+    allowed = np.exp(np.minimum(lines[:, :1], 700.0)) * one + lines[:, 1:]
     two = np.clip(1 - allowed.min(axis=0), 0, 1)
     # The promise holds in both orders of the databases, so the curve is its own mirror image.
     back = np.interp(one, two[::-1], one[::-1])

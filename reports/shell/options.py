@@ -65,7 +65,7 @@ SEED = Seed()
 
 
 class Precision(click.ParamType[float | str]):
-    """A share from 0 to below 1, or the word none."""
+    """A share of the bound, or the word none."""
 
     name = "share"
 
@@ -75,17 +75,11 @@ class Precision(click.ParamType[float | str]):
         """The number, or "none"."""
         if value == "none":
             return "none"
-        try:
-            number = float(value)
-        except ValueError:
-            number = -1.0
-        if not 0 <= number < 1:
-            self.fail(
-                f"{value!r} is neither none nor a share from 0 to below 1, such as 0.05 for 5 %.",
-                param,
-                ctx,
-            )
-        return number
+        with suppress(ValueError):
+            if ASKED["precision"].allows(number := float(value)):
+                return number
+        expected = ASKED["precision"].expected
+        self.fail(f"{value!r} is not {expected}, such as 0.05 for 5 %.", param, ctx)
 
 
 PRECISION = Precision()

@@ -60,6 +60,15 @@ def test_a_bet_on_two_cells_by_hand():
     assert most_expected(np.array(bet.f), np.array(bet.g), log(3), 0.0) == pytest.approx(2.0)
 
 
+@pytest.mark.parametrize("epsilon", [710.0, 1000.0, 1e300])
+def test_nothing_is_won_of_a_claim_whose_ratio_is_no_double(epsilon):
+    counts = ([500, 0], [0, 500])
+    bet = Bettor(epsilon, 0.0).bet((500, 500), (9.0, -9.0), 500)
+    assert log_gain(bet, counts, epsilon, 0.0) <= 0
+    with pytest.raises(ValueError, match="no bet"):
+        log_gain(Bet(1.0, 1.0, (1.2, 0.4), (0.4, 1.2)), counts, epsilon, 0.0)
+
+
 @pytest.mark.parametrize(
     "bet",
     [

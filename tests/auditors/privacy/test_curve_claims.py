@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from dpwitness import GaussianCurve, Mechanism, PrivacyClaim, Relation, Verdict, audit, audit_claims
+from dpwitness import (
+    GaussianCurve,
+    Mechanism,
+    PointsCurve,
+    PrivacyClaim,
+    Relation,
+    RenyiCurve,
+    Verdict,
+    audit,
+    audit_claims,
+)
 from dpwitness.auditors.errors import ContractError, InvalidArgument
 from dpwitness.auditors.evidence.conversion import revived
 from dpwitness.auditors.privacy.replay import recount
@@ -35,6 +45,34 @@ def two_scores(epsilon):
         return np.where(rng.random(size) < gaps[first], first, 1 - first)
 
     return release
+
+
+@pytest.mark.parametrize(
+    "claim", [{"epsilon": 1e300}, {"epsilon": 800, "delta": 1e-5}, {"epsilon": 100, "distance": 10}]
+)
+def test_a_claim_whose_ratio_is_no_double_is_audited(claim):
+    """Draws refute it of nobody; an exact law does, by an output that one side never gives."""
+    result = audit(gauss(0.1), trials=2000, **claim, **PAIR)
+    assert result.verdict is Verdict.INCONCLUSIVE
+    as_html.render([result], evidence.document([result], replay=""))
+
+    def gives_away(database, rng):
+        return len(database) if rng.random() < 0.3 else 0
+
+    assert audit(gives_away, trials=2000, **claim, **PAIR).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_curve_that_allows_everything_is_named(steps):
+    with pytest.raises(ValueError, match="promises nothing that draws could refute"):
+        lines_of(RenyiCurve(((2.0, 1000.0),)), steps)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_point_whose_ratio_is_no_double_is_drawn():
+    points = PointsCurve(((1000.0, 0.0), (900.0, 1e-6)))
+    claim = PrivacyClaim.of_curve(points, Relation.ADD_REMOVE)
+    assert as_html.claimed_trade_off(claim)[0] == (0.0, 1.0)
 
 
 def test_an_epsilon_that_somebody_states_takes_the_place_of_points_and_not_of_curves():

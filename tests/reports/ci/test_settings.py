@@ -43,7 +43,7 @@ def test_a_file_of_its_own_goes_before_pyproject(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("alpha = 2", "alpha must be a number between 0 and 0.5, got 2"),
+        ("alpha = 2", "alpha must be a number from 1e-100 to below 0.5, got 2"),
         ("alpha = true", "alpha must be"),
         ("trials = 1.5", "trials must be a whole number from 2, got 1.5"),
         ("seconds = -1", "seconds must be a positive number, got -1"),

@@ -147,7 +147,7 @@ def test_a_control_can_be_reproduced_by_its_name():
     [
         (["NO-SUCH"], "no statement 'NO-SUCH'"),
         (["EM-3.12", "--set", "epsilon=40"], "from 0.1 to 4"),
-        (["EM-3.12", "--alpha", "2"], "alpha must be a number between 0 and 0.5"),
+        (["EM-3.12", "--alpha", "2"], "alpha must be a number from 1e-100 to below 0.5"),
         (["EM-3.12", "--json", "/no/such/folder/x.json"], "cannot write"),
         (["EM-3.12", "--out", "/dev/null/gallery"], "cannot make the folder"),
         (["EM-3.12", "--seed", "-1"], "seed must be a whole number"),
