@@ -127,7 +127,8 @@ def subject(mechanism: object, name: str, target: str, seeded: bool | None) -> M
                 "expected a function of (database, rng) or a Mechanism, got "
                 f"{type(mechanism).__name__}"
             )
-        label = name or getattr(mechanism, "__name__", "") or target or "mechanism"
+        named = getattr(mechanism, "__name__", "")
+        label = name or (named if isinstance(named, str) else "") or target or "mechanism"
         mechanism = of_marks(mechanism, label) or Mechanism(name=label, run=mechanism)
     if seeded is not None:
         mechanism = replace(mechanism, seeded=seeded)

@@ -293,35 +293,41 @@ def require_signature(run: Callable[..., Output]) -> None:
         raise InvalidArgument(
             f"expected a function of (database, rng) or a Mechanism, got {type(run).__name__}"
         )
-    try:
-        inspect.signature(run).bind(None, None)
-    except ValueError:
+    taken = signature_of(run)
+    if taken is None:
         return
+    try:
+        taken.bind(None, None)
     except TypeError as error:
         if isinstance(run, type):
             raise InvalidArgument(
                 f"{run.__name__} is a class, and a mechanism is a function of (database, rng); "
                 "name a function, or an object of the class that can be called so"
             ) from None
-        if "self" in inspect.signature(run).parameters:
+        if "self" in taken.parameters:
             raise InvalidArgument(
                 f"{getattr(run, '__qualname__', 'it')} is a method; name that of an object, or a "
                 "function of (database, rng)"
             ) from None
         raise ContractError(
             f"a mechanism is called as mechanism(database, rng), and this one takes "
-            f"{inspect.signature(run)}, so that it cannot be ({error}); name a function of these "
+            f"{taken}, so that it cannot be ({error}); name a function of these "
             "two, for instance one whose other arguments functools.partial has bound"
         ) from None
 
 
+def signature_of(run: Callable[..., Output]) -> inspect.Signature | None:
+    """What `run` says that it takes; None for compiled code, and an object that says nonsense."""
+    try:
+        return inspect.signature(run)
+    except Exception:  # noqa: BLE001 - an attribute that is asked for is code of its author
+        return None
+
+
 def accepts_size(run: Callable[..., Output]) -> bool:
     """Whether `run` takes the keyword `size`, so that one call can give many draws."""
-    try:
-        parameters = inspect.signature(run).parameters
-    except (TypeError, ValueError):
-        return False
-    size = parameters.get("size")
+    taken = signature_of(run)
+    size = taken.parameters.get("size") if taken is not None else None
     return size is not None and size.kind in (size.KEYWORD_ONLY, size.POSITIONAL_OR_KEYWORD)
 
 

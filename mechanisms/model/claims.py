@@ -403,8 +403,11 @@ def carried(function: Any, name: str = "") -> Mechanism | None:
 
     Raises ValueError for numbers that are no claim, or marks that name different databases.
     """
-    marks: tuple[Any, ...] = getattr(function, MARK, ())
-    if not marks:
+    try:
+        marks = getattr(function, MARK, ())
+    except Exception:  # noqa: BLE001 - an attribute that is asked for is code of its author
+        return None
+    if not (isinstance(marks, tuple) and marks):
         return None
     made = []
     for one in marks:

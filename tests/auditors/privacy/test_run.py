@@ -121,6 +121,22 @@ def test_a_leak_is_found_in_every_vectorised_form(kind):
 
 
 @pytest.mark.long
+class HasEverything:
+    """A function of (database, rng) that answers for every attribute, as a proxy does."""
+
+    def __call__(self, database, rng):
+        return scalar(database, rng)
+
+    def __getattr__(self, name):
+        return self
+
+
+def test_what_a_mechanism_says_of_its_attributes_is_no_claim_and_no_signature():
+    result = audit(HasEverything(), pair=(0, 1), epsilon=1.1, relation="replace-one", trials=2000)
+    assert result.verdict is Verdict.PROVED
+    assert result.mechanism == "mechanism"
+
+
 def test_delta_counts():
     """P[1] = e 0.2 + 0.05 against 0.2: (1, 0.05) holds exactly, (1, 0.01) does not."""
 
