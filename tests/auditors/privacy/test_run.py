@@ -120,7 +120,6 @@ def test_a_leak_is_found_in_every_vectorised_form(kind):
     assert result.verdict is Verdict.REFUTED
 
 
-@pytest.mark.long
 class HasEverything:
     """A function of (database, rng) that answers for every attribute, as a proxy does."""
 
@@ -137,6 +136,7 @@ def test_what_a_mechanism_says_of_its_attributes_is_no_claim_and_no_signature():
     assert result.mechanism == "mechanism"
 
 
+@pytest.mark.long
 def test_delta_counts():
     """P[1] = e 0.2 + 0.05 against 0.2: (1, 0.05) holds exactly, (1, 0.01) does not."""
 
