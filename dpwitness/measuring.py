@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from .auditors.arguments import checked
 from .auditors.asked import Neighbours
+from .auditors.looking import attribute
 from .auditors.mutants.trial import Score, mutants_of
 from .auditors.privacy import estimate as estimating
 from .auditors.privacy import planning
@@ -248,7 +249,7 @@ def mutants(
     if isinstance(mechanism, str):
         target = find_target(mechanism, timeout)
     else:
-        name = getattr(mechanism, "name", "") or getattr(mechanism, "__name__", "")
+        name = str(attribute(mechanism, "name") or attribute(mechanism, "__name__") or "")
         target = Target(mechanism=mechanism, name=name, text="")
     given, found = stated(
         target,

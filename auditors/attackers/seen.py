@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ...mechanisms.model import Array, Mechanism, Output
 from ..errors import InvalidArgument
+from ..looking import attribute
 from ..outputs.features import Feature, path_name
 from ..outputs.outputs import Outputs
 from ..workers.door import CLIENT, accepts_size
@@ -109,7 +110,7 @@ def seen_by(attacker: str, mechanism: Mechanism) -> Mechanism:
     Raises InvalidArgument for an attacker that is none.
     """
     run = mechanism.run
-    if attacker == "values" or getattr(run, "attacker", None) == attacker:
+    if attacker == "values" or attribute(run, "attacker") is attacker:
         return mechanism
     if attacker not in ATTACKERS:
         raise InvalidArgument(
@@ -121,8 +122,8 @@ def seen_by(attacker: str, mechanism: Mechanism) -> Mechanism:
     wrapped = _Watched(_many if accepts_size(run) else _one, run, beside)
     wrapped.attacker = attacker  # type: ignore[attr-defined]
     for name in SAID:
-        if hasattr(run, name):
-            setattr(wrapped, name, getattr(run, name))
+        if (said := attribute(run, name)) is not None:
+            setattr(wrapped, name, said)
     seen = f" seen through {words}"
     return replace(
         mechanism,

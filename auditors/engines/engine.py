@@ -28,6 +28,7 @@ from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
 from ..errors import ContractError, EngineError, InvalidArgument, MechanismHangs
+from ..looking import attribute, function_of
 from ..outputs.outputs import CountedEvent
 from ..workers.streams import Block
 
@@ -367,10 +368,7 @@ def send_by_value(run: Callable[..., object]) -> None:
     """Let workers have functions of a module that they could not import by its name."""
     from cloudpickle import register_pickle_by_value
 
-    inner = run
-    while hasattr(inner, "func"):
-        inner = inner.func
-    module = sys.modules.get(getattr(inner, "__module__", None) or "")
+    module = sys.modules.get(str(attribute(function_of(run), "__module__")))
     if module is None or module.__name__ == "__main__":
         return
     try:

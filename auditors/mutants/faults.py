@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.model import Mechanism, Output
-from .sources import FunctionSource, Node, Recipe, called, parts, plain
+from ..looking import attribute, function_of
+from .sources import FunctionSource, Node, Recipe, called, parts
 
 STAND_INS = __name__
 SCALES = {
@@ -278,7 +279,7 @@ def _bound_faults(run: object, path: tuple[str, ...] = ()) -> Iterator[Fault]:
             yield from _bound_faults(value, where)
         if isinstance(value, bool) or not isinstance(value, int | float) or value == 0:
             continue
-        place = f"{getattr(plain(run), '__name__', 'run')}({'.'.join(where)}={value!r})"
+        place = f"{attribute(function_of(run), '__name__', 'run')}({'.'.join(where)}={value!r})"
         if isinstance(value, int):
             for step in (1, -1):
                 if value + step > 0:

@@ -14,6 +14,7 @@ from functools import partial
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 
 from ...mechanisms.model import Mechanism
+from ..looking import function_of
 
 Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 PROMISES = {"claims", "law", "log_probability", "privacy_loss", "databases"}
@@ -88,28 +89,13 @@ def _recipe(mechanism: object, folder: str) -> Recipe | None:
     return None
 
 
-def plain(run: object) -> object:
-    """The function behind partials, bound methods, decorators and callable objects."""
-    while True:
-        if isinstance(run, partial):
-            run = run.func
-        elif isinstance(run, MethodType):
-            run = run.__func__
-        elif hasattr(run, "__wrapped__"):
-            run = run.__wrapped__
-        elif isinstance(method := vars(type(run)).get("__call__"), FunctionType):
-            run = method
-        else:
-            return run
-
-
 def _reached(first: list[object], folder: str, *, makes: bool) -> list[FunctionSource]:
     found: dict[int, FunctionSource] = {}
     waiting = list(first)
     while waiting and len(found) < MOST_FUNCTIONS:
         one = waiting.pop(0)
         waiting += _bound(one)
-        function = plain(one)
+        function = function_of(one)
         if id(function) in found or not isinstance(function, FunctionType):
             continue
         path = os.path.realpath(function.__code__.co_filename)
@@ -127,7 +113,7 @@ def _folder(run: Callable[..., object]) -> str:
 
 
 def _code_of(run: object) -> CodeType | None:
-    return getattr(plain(run), "__code__", None)
+    return getattr(function_of(run), "__code__", None)
 
 
 def _inside(path: str, folder: str) -> bool:
@@ -140,7 +126,7 @@ def _bound(one: object) -> list[object]:
     while isinstance(one, partial):
         values += [*one.args, *one.keywords.values()]
         one = one.func
-    function = plain(one)
+    function = function_of(one)
     values += [*(getattr(function, "__defaults__", None) or ())]
     values += (getattr(function, "__kwdefaults__", None) or {}).values()
     return [value for value in values if callable(value)]

@@ -21,6 +21,7 @@ from ..attackers.seen import ATTACKERS, seen_by
 from ..databases.distance import relation_of, require_meaning
 from ..engines.engine import Engine
 from ..errors import InvalidArgument, UnsupportedClaim
+from ..looking import attribute, is_a
 from ..sampling.kept import Keeping
 
 Progress = Callable[[str, int, int], None]
@@ -119,16 +120,16 @@ def subject(mechanism: object, name: str, target: str, seeded: bool | None) -> M
 
     A `target` that begins with an attacker and "=" is seen as that attacker sees it.
     """
-    if isinstance(mechanism, NegativeControl):
+    if is_a(mechanism, NegativeControl):
         mechanism = mechanism.mechanism
-    if not isinstance(mechanism, Mechanism):
+    if not is_a(mechanism, Mechanism):
         if not callable(mechanism):
             raise InvalidArgument(
                 "expected a function of (database, rng) or a Mechanism, got "
                 f"{type(mechanism).__name__}"
             )
-        named = getattr(mechanism, "__name__", "")
-        label = name or (named if isinstance(named, str) else "") or target or "mechanism"
+        named = attribute(mechanism, "__name__")
+        label = name or (named if is_a(named, str) else "") or target or "mechanism"
         mechanism = of_marks(mechanism, label) or Mechanism(name=label, run=mechanism)
     if seeded is not None:
         mechanism = replace(mechanism, seeded=seeded)

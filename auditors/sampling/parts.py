@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from inspect import unwrap
 from math import isnan
 from numbers import Real
+from types import CodeType
 from typing import Any, NoReturn, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ...mechanisms.model import Array, Claim, NotListable, Output
 from ..errors import DpWitnessError, InvalidArgument, raised_at
+from ..looking import attribute, function_of, is_a
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Claim)
@@ -213,11 +214,10 @@ def place_of(function: Callable[..., object]) -> str:
     """File and line where a function is defined; empty for one that is not written in Python."""
     while isinstance(function, partial | ClaimPart):
         function = function.func if isinstance(function, partial) else function.function
-    function = unwrap(function)
-    code = getattr(function, "__code__", None)
-    if code is None and callable(function):
-        code = getattr(type(function).__call__, "__code__", None)
-    return "" if code is None else f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+    code = attribute(function_of(function), "__code__")
+    if not is_a(code, CodeType):
+        return ""
+    return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
 
 
 def _callable(kind: object) -> bool:

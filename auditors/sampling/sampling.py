@@ -19,6 +19,7 @@ from ...mechanisms.model import Database, Output, Pair
 from ..bounds.one_law import Dispersion
 from ..engines.engine import Book, Engine, send_by_value
 from ..errors import ContractError
+from ..looking import attribute, is_a
 from ..outputs.decoding import from_json
 from ..outputs.encoding import show
 from ..outputs.outputs import CountedEvent, Outputs
@@ -215,9 +216,8 @@ class Sampler:
         return self._block(rows=self.vectorised)
 
     def _block(self, *, rows: bool) -> int:
-        asked = getattr(self.run, "block", None)
-        # An object may answer whatever attribute it is asked for.
-        return asked if isinstance(asked, int) and asked > 0 else BLOCK[rows]
+        asked = attribute(self.run, "block")
+        return asked if is_a(asked, int) and asked > 0 else BLOCK[rows]
 
     def width_of(self, pair: Pair) -> int:
         """Bytes of an output of a pair whose calls were checked; 1 before that."""

@@ -13,7 +13,6 @@ Nothing of a mechanism is run, and what is found is only ever suggested.
 """
 
 import dis
-import inspect
 import operator
 import re
 import sysconfig
@@ -29,12 +28,13 @@ from functools import partial
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.model import Array
+from ..looking import attribute, function_of, held, is_a
 
 MOST = 200
 """Constants that are used; later ones are left out."""
@@ -44,6 +44,7 @@ LONGEST = 60
 """Letters of a text that may still be a value and not a message."""
 MOST_ITEMS, MOST_FUNCTIONS = 64, 80
 """Items of a container or an array beyond which it is not read, and functions that are read."""
+CONTAINERS = (Mapping, list, tuple, set, frozenset)
 MADE = (Decimal, Fraction, timedelta, time, IPv4Address, IPv6Address)
 """Values that a strategy makes of numbers or of bytes."""
 
@@ -136,52 +137,53 @@ class _Walk:
 
     def _of(self, value: object, names: frozenset[str]) -> Iterator[object]:
         """The constants of a value that code reaches by one of these names."""
-        if isinstance(value, Enum):
+        if is_a(value, Enum):
             yield value
             value = value.value
-        if plain(value) or isinstance(value, MADE):
+        if plain(value) or is_a(value, MADE):
             yield from _parts(value)
             return
         if not self._new(value):
             return
-        match value:
-            case partial():
-                for inner in (value.func, *value.args, *value.keywords.values()):
-                    yield from self._of(inner, names)
-            case FunctionType():
-                yield from self._of_function(value)
-            case MethodType():
-                yield from self._of(value.__func__, names)
-                yield from self._of(value.__self__, names | _names(value.__func__))
-            case staticmethod() | classmethod():
-                yield from self._of(value.__func__, names)
-            case property():
-                for inner in (value.fget,):
-                    yield from self._of(inner, names)
-            case type():
-                yield from self._of_class(value, names)
-            case ModuleType():
-                for name in sorted(names & vars(value).keys()):
-                    yield from self._of(vars(value)[name], names)
-            case Mapping() | list() | tuple() | set() | frozenset():
-                yield from self._of_container(value, names)
-            case re.Pattern():
-                yield from _parts(value.pattern)
-            case np.ndarray() if value.size <= MOST_ITEMS and value.dtype.kind in "biufUS":
-                for item in value.ravel().tolist():
-                    yield from _parts(item)
-            case _:
-                yield from self._of_object(value, names)
+        if is_a(value, partial):
+            for inner in (value.func, *value.args, *value.keywords.values()):
+                yield from self._of(inner, names)
+        elif is_a(value, FunctionType):
+            yield from self._of_function(value)
+        elif is_a(value, MethodType):
+            yield from self._of(value.__func__, names)
+            yield from self._of(value.__self__, names | _names(value.__func__))
+        elif is_a(value, (staticmethod, classmethod)):
+            yield from self._of(value.__func__, names)
+        elif is_a(value, property):
+            yield from self._of(value.fget, names)
+        elif is_a(value, type):
+            yield from self._of_class(value, names)
+        elif is_a(value, ModuleType):
+            for name in sorted(names & vars(value).keys()):
+                yield from self._of(vars(value)[name], names)
+        elif is_a(value, CONTAINERS):
+            yield from self._of_container(cast(Collection[object], value), names)
+        elif is_a(value, re.Pattern):
+            yield from _parts(value.pattern)
+        elif is_a(value, np.ndarray) and value.size <= MOST_ITEMS and value.dtype.kind in "biufUS":
+            for item in value.ravel().tolist():
+                yield from _parts(item)
+        else:
+            yield from self._of_object(value, names)
 
     def _of_container(self, value: Collection[object], names: frozenset[str]) -> Iterator[object]:
-        if len(value) > MOST_ITEMS:
+        try:  # a container may be one that somebody else wrote
+            if len(value) > MOST_ITEMS:
+                return
+            items: list[object] = list(value)
+            if isinstance(value, (set, frozenset)):
+                # The order of a set of texts differs from run to run.
+                items = sorted(items, key=repr)
+            elif isinstance(value, Mapping):
+                items = [part for item in value.items() for part in item]
+        except Exception:  # noqa: BLE001 - what cannot be read names no constant
             return
-        items: list[object] = list(value)
-        if isinstance(value, (set, frozenset)):
-            # The order of a set of texts differs from run to run.
-            items = sorted(items, key=repr)
-        elif isinstance(value, Mapping):
-            items = [part for item in value.items() for part in item]
         for item in items:
             yield from self._of(item, names)
 
@@ -242,20 +244,17 @@ class _Walk:
     def _of_object(self, value: object, names: frozenset[str]) -> Iterator[object]:
         kind = type(value)
         if not self._ours(kind):
-            inner = getattr(value, "func", None)
-            if callable(inner):
+            if callable(inner := attribute(value, "func")):
                 yield from self._of(inner, names)
+            # A decorator of a library is followed to a function of the project.
+            code = attribute(function_of(value), "__code__")
+            if is_a(code, CodeType) and not _foreign(Path(code.co_filename).resolve()):
+                yield from self._of(function_of(value), names)
             return
         call = next((vars(b)["__call__"] for b in kind.__mro__ if "__call__" in vars(b)), None)
         names = names | _names(call)
         yield from self._of(kind, names)
-        fields = dict(getattr(value, "__dict__", {}))
-        for base in kind.__mro__:
-            slots = vars(base).get("__slots__", ())
-            for name in (slots,) if isinstance(slots, str) else slots:
-                with suppress(AttributeError):
-                    fields[name] = object.__getattribute__(value, name)
-        for inner in fields.values():
+        for _, inner in held(value):
             yield from self._of(inner, names)
 
     def _ours(self, kind: type) -> bool:
@@ -276,28 +275,29 @@ class _Walk:
             return False
         if path.parent == self.home[0]:
             return True
-        return not any(path.is_relative_to(folder) for folder in FOREIGN)
+        return not _foreign(path)
 
 
 def _home(run: Any) -> tuple[Path | None, str]:
     """The folder and the module of the mechanism's code."""
-    seen = 0
-    while hasattr(run, "func") and seen < MOST_ITEMS:
-        code = getattr(run.func, "__code__", None)
+    for _ in range(MOST_ITEMS):
+        if not callable(inner := attribute(run, "func")):
+            break
+        code, bound = attribute(inner, "__code__"), attribute(run, "args")
         # An attacker carries the mechanism as its first argument.
-        carried = code is not None and _carries(Path(code.co_filename).resolve())
-        run, seen = (run.args[0] if carried and run.args else run.func), seen + 1
-    run = inspect.unwrap(run) if callable(run) else run
-    function = getattr(run, "__func__", run)
-    if not isinstance(function, FunctionType):
-        function = next(
-            (vars(b)["__call__"] for b in type(run).__mro__ if "__call__" in vars(b)), None
-        )
-    code = getattr(function, "__code__", None)
-    path = Path(code.co_filename).resolve() if code else None
+        carried = is_a(code, CodeType) and _carries(Path(code.co_filename).resolve())
+        run = bound[0] if carried and bound else inner
+    function = function_of(run)
+    code = attribute(function, "__code__")
+    path = Path(code.co_filename).resolve() if is_a(code, CodeType) else None
     if path is None or _carries(path):
         return None, ""
-    return path.parent, getattr(function, "__module__", "") or ""
+    return path.parent, str(attribute(function, "__module__") or "")
+
+
+def _foreign(path: Path) -> bool:
+    """Whether the code of a library stands in this file."""
+    return any(path.is_relative_to(folder) for folder in FOREIGN)
 
 
 def _carries(path: Path) -> bool:
@@ -307,11 +307,11 @@ def _carries(path: Path) -> bool:
 
 def _names(function: object) -> frozenset[str]:
     """All names in a function, those of the functions inside it included."""
-    waiting = [getattr(getattr(function, "__func__", function), "__code__", None)]
+    waiting = [attribute(attribute(function, "__func__", function), "__code__")]
     found: set[str] = set()
     while waiting:
         code = waiting.pop()
-        if code is not None:
+        if is_a(code, CodeType):
             found |= set(code.co_names)
             waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
     return frozenset(found)
@@ -319,7 +319,7 @@ def _names(function: object) -> frozenset[str]:
 
 def plain(value: object) -> bool:
     """Whether a value can stand in a database as it is: a number, a text, a date."""
-    return isinstance(value, (bool, int, float, str, bytes, date, np.generic, type(None)))
+    return is_a(value, (bool, int, float, str, bytes, date, np.generic, type(None)))
 
 
 def _numbers(value: object) -> Iterator[object]:

@@ -23,7 +23,6 @@ import random
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
@@ -34,6 +33,7 @@ import numpy as np
 
 from ...mechanisms.model import Output
 from ..errors import ContractError
+from ..looking import held, is_a
 
 Part = Any
 """What a mechanism holds, or is: a module, a class, a function, or a value of any kind."""
@@ -101,12 +101,12 @@ class _Modules:
         left = [(run, 0)]
         while left:
             value, depth = left.pop()
-            if id(value) in seen or depth > DEEPEST or isinstance(value, PLAIN):
+            if id(value) in seen or depth > DEEPEST or is_a(value, PLAIN):
                 continue
             seen.add(id(value))
-            kind = value if isinstance(value, type | FunctionType) else type(value)
-            self.names.add(str(getattr(kind, "__module__", "")))
-            if isinstance(value, FunctionType):
+            kind = value if is_a(value, (type, FunctionType)) else type(value)
+            self.names.add(str(kind.__module__))
+            if is_a(value, FunctionType):
                 self.functions.append(value)
             left += [(part, depth + 1) for part in _parts(value)]
         return self
@@ -114,21 +114,21 @@ class _Modules:
 
 def _parts(value: object) -> list[object]:
     """What a mechanism of this kind is made of."""
-    if isinstance(value, FunctionType):
+    if is_a(value, FunctionType):
         cells = [part for cell in value.__closure__ or () for part in _held(cell)]
         defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
         return [*cells, *defaults, *vars(value).values()]
-    if isinstance(value, partial):
+    if is_a(value, partial):
         return [value.func, *value.args, *value.keywords.values()]
-    if isinstance(value, MethodType):
+    if is_a(value, MethodType):
         return [value.__func__, value.__self__]
-    if isinstance(value, list | tuple | set | frozenset):
+    if is_a(value, (list, tuple)) or is_a(value, (set, frozenset)):
         return list(value)
-    if isinstance(value, dict):
+    if is_a(value, dict):
         return list(value.values())
-    if isinstance(value, type | ModuleType):
+    if is_a(value, (type, ModuleType)):
         return []
-    return [part for _, part in _attributes(value)]
+    return [part for _, part in held(value)]
 
 
 def _held(cell: CellType) -> list[object]:
@@ -136,17 +136,6 @@ def _held(cell: CellType) -> list[object]:
         return [cell.cell_contents]
     except ValueError:  # nothing was put into it
         return []
-
-
-def _attributes(value: object) -> list[tuple[str, object]]:
-    """Names and values of what an object holds, in its dictionary or in slots."""
-    found = dict(getattr(value, "__dict__", None) or {})
-    for kind in type(value).__mro__:
-        names = kind.__dict__.get("__slots__", ())
-        for name in (names,) if isinstance(names, str) else names:
-            with suppress(AttributeError):
-                found[name] = object.__getattribute__(value, name)
-    return list(found.items())
 
 
 def _own(mechanism: _Modules) -> Iterator[str]:
@@ -195,13 +184,13 @@ class _Rebound:
         self.places: dict[int, list[tuple[str, str]]] = {}
         for name, module in old.items():
             for attribute, value in list(vars(module).items()):
-                if not isinstance(value, (*PLAIN, ModuleType, tuple, frozenset)):
+                if not is_a(value, (*PLAIN, ModuleType, tuple, frozenset)):
                     self.places.setdefault(id(value), []).append((name, attribute))
         self.known: dict[int, object] = {}
 
     def of(self, value: Part, depth: int) -> Part:
         """The value itself where it holds nothing of the old modules."""
-        if isinstance(value, PLAIN) or depth > DEEPEST:
+        if is_a(value, PLAIN) or depth > DEEPEST:
             return value
         if id(value) not in self.known:
             self.known[id(value)] = value  # for what holds itself
@@ -209,9 +198,9 @@ class _Rebound:
         return self.known[id(value)]
 
     def _made(self, value: Part, depth: int) -> Part:
-        if isinstance(value, ModuleType):
+        if is_a(value, ModuleType):
             return importlib.import_module(value.__name__) if value.__name__ in self.old else value
-        if isinstance(value, type | FunctionType) and value.__module__ in self.old:
+        if is_a(value, (type, FunctionType)) and value.__module__ in self.old:
             found = self._named(value)
             if found is not None:
                 return found
@@ -219,23 +208,23 @@ class _Rebound:
             module = importlib.import_module(name)
             if hasattr(module, attribute):
                 return getattr(module, attribute)
-        if isinstance(value, type):
+        if is_a(value, type):
             return value
         parts = _parts(value)
         made = [self.of(part, depth) for part in parts]
-        ours = getattr(type(value), "__module__", None) in self.old
-        if isinstance(value, FunctionType):
+        ours = type(value).__module__ in self.old
+        if is_a(value, FunctionType):
             changed = value.__module__ in self.old or _differ(parts, made)
             return self._function(value, depth) if changed else value
         if not ours and not _differ(parts, made):
             return value
-        if isinstance(value, partial):
+        if is_a(value, partial):
             count = len(value.args)
             named = dict(zip(value.keywords, made[1 + count :], strict=True))
             return partial(made[0], *made[1 : 1 + count], **named)
-        if isinstance(value, MethodType):
+        if is_a(value, MethodType):
             return MethodType(made[0], made[1])
-        if isinstance(value, dict):
+        if is_a(value, dict):
             return dict(zip(value, made, strict=True))
         if type(value) in (list, tuple, set, frozenset):
             return type(value)(made)
@@ -271,7 +260,7 @@ class _Rebound:
         kind = self.of(type(value), depth)
         if kind is not type(value):
             object.__setattr__(made, "__class__", kind)
-        for name, one in _attributes(value):
+        for name, one in held(value):
             new = self.of(one, depth)
             if new is not one:
                 object.__setattr__(made, name, new)

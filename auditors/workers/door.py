@@ -18,6 +18,7 @@ from typing import Any, TypeVar, TypeVarTuple
 
 from ...mechanisms.model import Database, Output
 from ..errors import ContractError, InvalidArgument, MechanismDied, MechanismHangs
+from ..looking import attribute
 from .anew import Anew, has_modules
 from .children import CAN_FORK, Child, Ended, aside, wait
 from .outside import Outside
@@ -284,7 +285,7 @@ class Door:
 
 def is_client(run: object) -> bool:
     """Whether the mechanism is a program in another language, which has a process of its own."""
-    return getattr(run, CLIENT, None) is True
+    return attribute(run, CLIENT) is True
 
 
 def require_signature(run: Callable[..., Output]) -> None:
@@ -306,7 +307,7 @@ def require_signature(run: Callable[..., Output]) -> None:
             ) from None
         if "self" in taken.parameters:
             raise InvalidArgument(
-                f"{getattr(run, '__qualname__', 'it')} is a method; name that of an object, or a "
+                f"{attribute(run, '__qualname__', 'it')} is a method; name that of an object, or a "
                 "function of (database, rng)"
             ) from None
         raise ContractError(

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...auditors.additions import ADAPTERS, added
 from ...auditors.errors import InvalidArgument
+from ...auditors.looking import is_a
 from ...auditors.remote import claims_of, libraries
 from ...mechanisms.model import Mechanism
 from .diffprivlib import from_model, from_tool
@@ -44,7 +45,7 @@ def adapted(found: object, name: str, released: Sequence[str] = ()) -> Mechanism
     is for the adapters of other packages (entry points "dpwitness.adapters"): functions of the
     object and its name that return a Mechanism, or None for what they do not know.
     """
-    if isinstance(found, Mechanism):
+    if is_a(found, Mechanism):
         return None
     try:
         opened = libraries.opened(found, name, released)

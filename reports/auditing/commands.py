@@ -22,6 +22,7 @@ from ...auditors.databases.distance import HISTOGRAMS, require_neighbours
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.evidence.conversion import read_claim, revived
 from ...auditors.evidence.record import ResultRecord
+from ...auditors.looking import is_a
 from ...auditors.outputs.decoding import from_json
 from ...auditors.privacy import request, run
 from ...auditors.privacy.replay import Replay
@@ -159,7 +160,7 @@ def audit(
         if results or beside:
             audited.append(Audited(tuple(results), beside, replay, rerun))
         every = given.get("claims", "all") == "all" and "values" in attackers
-        if every and isinstance(found.mechanism, Mechanism):
+        if every and is_a(found.mechanism, Mechanism):
             seed = engine.get("seed", 0)
             wrong = contradicted(found.mechanism, trials=budget.trials, seed=seed)
             if wrong:
@@ -183,7 +184,7 @@ def shared_out(
     attackers = tuple(dict.fromkeys(engine.pop("attackers", ()) or ("values",)))
     # What another attacker sees is a matter of privacy alone.
     every = engine.pop("claims", "all") == "all" and "values" in attackers
-    carried = found.mechanism if isinstance(found.mechanism, Mechanism) else None
+    carried = found.mechanism if is_a(found.mechanism, Mechanism) else None
     others = claims_beside(carried) if every and carried is not None else ()
     if (
         others

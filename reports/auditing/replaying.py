@@ -19,6 +19,7 @@ from ...auditors.claims.derive import revived as revived_claim
 from ...auditors.errors import DpWitnessError, EvidenceFormatError, InvalidArgument
 from ...auditors.evidence.conversion import finding_of, revived
 from ...auditors.evidence.record import ClaimCheckRecord, ResultRecord
+from ...auditors.looking import is_a
 from ...auditors.privacy.replay import Replay, recount
 from ...auditors.privacy.rerun import MOST_TRIALS, audited_again
 from ...auditors.results.results import AuditResult, Verdict
@@ -119,11 +120,11 @@ def _claims_of_given(
     warn: Callable[[str], None],
 ) -> Iterator[ClaimReplay]:
     """The claims of a mechanism that was given, checked again; `warn` hears why they are not."""
-    beside = claims_beside(mechanism) if isinstance(mechanism, Mechanism) else ()
+    beside = claims_beside(mechanism) if is_a(mechanism, Mechanism) else ()
     if not (claims or beside):
         return
     comparable = claims and beside and whole and not are_long(claims)
-    if not (comparable and isinstance(mechanism, Mechanism) and mechanism.seeded):
+    if not (comparable and is_a(mechanism, Mechanism) and mechanism.seeded):
         warn("the claims beside privacy are not compared")
         return
     found = Target(text="", name=mechanism.name, mechanism=mechanism)
@@ -339,7 +340,7 @@ def claims_replayed(
     """
     for target in dict.fromkeys(ran):
         found = trust.find(target, timeout).mechanism
-        others = claims_beside(found) if isinstance(found, Mechanism) else ()
+        others = claims_beside(found) if is_a(found, Mechanism) else ()
         if others and not any(trust.same_target(target, one["target"]) for one in claims):
             warn(
                 f"the file records the privacy of {target} alone; not replayed: "
@@ -360,7 +361,7 @@ def claims_replayed(
         places = [place for place, name in enumerate(chosen) if name == target]
         own = [claims[place] for place in places]
         found = trust.find(target, timeout)
-        if isinstance(found.mechanism, Mechanism) and not found.mechanism.seeded:
+        if is_a(found.mechanism, Mechanism) and not found.mechanism.seeded:
             warn(f"{target} is not seeded, so its claims beside privacy are not compared")
         elif are_long(own):
             warn(f"claims of {target} took over {MOST_TRIALS:,} trials and are not compared")
@@ -384,7 +385,7 @@ def claims_again(
     What a file tells other programs of them, if it does, is compared with what their counts give.
     Raises EvidenceFormatError for a malformed record and ContractError when the mechanism fails.
     """
-    carried = found.mechanism if isinstance(found.mechanism, Mechanism) else None
+    carried = found.mechanism if is_a(found.mechanism, Mechanism) else None
     subjects = claims_beside(carried) if carried is not None else ()
     if len(subjects) != len(records):
         raise EvidenceFormatError(

@@ -20,6 +20,7 @@ from ...auditors.errors import DpWitnessError, InvalidArgument, UsesOutside
 from ...auditors.evidence.conversion import counted_part, record_of
 from ...auditors.evidence.derive import p_value
 from ...auditors.evidence.record import ResultRecord, number
+from ...auditors.looking import attribute, function_of
 from ...auditors.privacy.preparing import Audit, prepared
 from ...auditors.privacy.request import AuditRequest
 from ...auditors.privacy.rerun import recheck
@@ -57,7 +58,7 @@ def target_of(mechanism: object, item: pytest.Item) -> str | None:
 
 def _module_and_name(mechanism: object, item: pytest.Item) -> tuple[Path, str] | None:
     module = inspect.getmodule(mechanism) if callable(mechanism) else None
-    name = getattr(mechanism, "__qualname__", "")
+    name = str(attribute(mechanism, "__qualname__", ""))
     if module is not None and getattr(module, name, None) is mechanism:
         return _placed(module, name)
     test = getattr(item, "module", None)
@@ -66,7 +67,7 @@ def _module_and_name(mechanism: object, item: pytest.Item) -> tuple[Path, str] |
     for module in candidates:
         for name, value in vars(module).items():
             if value is mechanism:
-                run = inspect.getmodule(getattr(mechanism, "run", None))
+                run = inspect.getmodule(attribute(mechanism, "run"))
                 home = run if run is not None and getattr(run, name, None) is mechanism else module
                 return _placed(home, name)
     return None
@@ -77,12 +78,9 @@ def _placed(module: object, name: str) -> tuple[Path, str] | None:
     return (Path(file).resolve(), name) if file else None
 
 
-def source_of(mechanism: Any) -> tuple[str, int] | None:
+def source_of(mechanism: object) -> tuple[str, int] | None:
     """File and first line of the code of a mechanism, for messages that point there."""
-    run = getattr(mechanism, "run", mechanism)
-    while hasattr(run, "func"):
-        run = run.func
-    run = inspect.unwrap(run)
+    run: Any = function_of(attribute(mechanism, "run", mechanism))
     try:
         file = inspect.getsourcefile(run)
         _, line = inspect.getsourcelines(run)

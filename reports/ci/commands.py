@@ -11,6 +11,7 @@ from typing import Any
 
 from ...auditors.asked import RELATIONS
 from ...auditors.errors import InvalidArgument
+from ...auditors.looking import is_a
 from ...auditors.privacy.request import claims, require_one, subject
 from ...mechanisms.model import Mechanism, Relation
 from ..adapters.marked import marked_in
@@ -424,7 +425,7 @@ def _promise(
 ) -> Promise:
     """What was given or answered, checked as an audit would check it."""
     mechanism = found.mechanism
-    own = isinstance(mechanism, Mechanism) and bool(mechanism.claims)
+    own = is_a(mechanism, Mechanism) and bool(mechanism.claims)
     own = own and mechanism.databases is not None and not given
     offered = () if own else targets.databases_beside(found.text)
     missing = () if own else Promise(**given).missing

@@ -20,6 +20,7 @@ from typing import Any
 from ...auditors.arguments import meant
 from ...auditors.databases.records import is_frame
 from ...auditors.errors import InvalidArgument
+from ...auditors.looking import is_a
 from ...auditors.privacy.request import of_marks
 from ...auditors.remote.libraries import named
 from ...mechanisms.model import (
@@ -142,9 +143,9 @@ def find_target(text: str, timeout: float = 10.0) -> Target:
         return _from_catalogue(text)
     attribute, released = named(attribute)
     found = _attribute(_load(place, text), attribute, text)
-    if isinstance(found, NegativeControl):
+    if is_a(found, NegativeControl):
         found = found.mechanism
-    if isinstance(found, Mechanism) and not released:
+    if is_a(found, Mechanism) and not released:
         return Target(text=text, name=found.name, mechanism=found)
     if (made := of_marks(found, attribute)) is not None and not released:
         return Target(text=text, name=made.name, mechanism=made)
@@ -171,7 +172,7 @@ def seen_by(attacker: str, found: Target) -> Target:
     if attacker == "values":
         return found
     inner = found.mechanism
-    if not isinstance(inner, Mechanism):
+    if not is_a(inner, Mechanism):
         inner = Mechanism(name=found.name, run=inner)
     seen = attackers.seen_by(attacker, inner)
     return Target(text=f"{attacker}={found.text}", name=seen.name, mechanism=seen)

@@ -20,6 +20,7 @@ from types import BuiltinFunctionType, FunctionType
 
 from ...auditors.errors import InvalidArgument
 from ...auditors.evidence.record import ClaimCheckRecord, ResultRecord
+from ...auditors.looking import is_a
 from ...mechanisms.model import Mechanism, NegativeControl
 from . import targets
 
@@ -295,7 +296,7 @@ def _located(name: str) -> Path | None:
 
 def _is_own(found: object, place: str, made: str) -> bool:
     """Whether what was found once the module is loaded is not simply a function of another."""
-    if isinstance(found, (Mechanism, NegativeControl)):
+    if is_a(found, (Mechanism, NegativeControl)):
         return True
     if isinstance(found, functools.partial):
         # The user named the partial; what it was given is written in the module.

@@ -104,10 +104,19 @@ def judged(cases):
 CLAIM = ("--epsilon", "1", "--pair", "[]", "[1]", "--trials", "2000", "--timeout", "2")
 
 
-def under_audit(folder, name):
+SEARCHED = (
+    "--epsilon", "1", "--relation", "add-remove", "--databases", "bits.py:BITS", "--trials", "2000",
+    "--timeout", "2",
+)  # fmt: skip
+
+
+def under_audit(folder, name, claim=CLAIM):
     folder.mkdir()
+    (folder / "bits.py").write_text(
+        "from hypothesis import strategies as st\nBITS = st.lists(st.integers(0, 1), max_size=3)\n"
+    )
     status, said, warned, left = ran(
-        folder, "dpwitness", "audit", f"misbehaves.py:{name}", "--json", "out.json", *CLAIM
+        folder, "dpwitness", "audit", f"misbehaves.py:{name}", "--json", "out.json", *claim
     )
     written = (folder / "out.json").exists()
     if status == 0 and said.count("Not refuted: ") + said.count("Proved: ") != 1:
@@ -131,6 +140,12 @@ def test_a_few_of_them_under_audit(tmp_path):
 @pytest.mark.slow
 def test_all_of_them_under_audit(tmp_path):
     judged({name: under_audit(tmp_path / name, name) for name in NAMES})
+
+
+@pytest.mark.slow
+def test_all_of_them_under_a_search(tmp_path):
+    """A search for a pair reads the code of the mechanism, and all that it names."""
+    judged({name: under_audit(tmp_path / name, name, SEARCHED) for name in NAMES})
 
 
 @pytest.mark.slow

@@ -1,0 +1,191 @@
+"""What is seen of an object of somebody else does not depend on what it says of itself."""
+
+import functools
+from unittest.mock import MagicMock, Mock
+
+import numpy as np
+import pytest
+
+import dpwitness
+from dpwitness.auditors.looking import attribute, function_of, held, is_a
+from dpwitness.auditors.search.constants import constants_of
+from dpwitness.auditors.workers.anew import Anew
+from dpwitness.mechanisms.model import carried
+
+
+class Unbound:
+    """As the proxies of web frameworks outside a request: whatever is asked raises."""
+
+    @property
+    def __class__(self):
+        raise RuntimeError("no request")
+
+    @property
+    def __dict__(self):
+        raise RuntimeError("no request")
+
+    def __getattr__(self, name):
+        raise RuntimeError("no request")
+
+    def __eq__(self, other):
+        raise RuntimeError("no request")
+
+    __hash__ = None
+
+
+class Answers:
+    """Another of itself, whatever it is asked."""
+
+    def __getattr__(self, name):
+        return Answers()
+
+    def __call__(self, database, rng, *more):
+        return float(sum(database)) + rng.laplace()
+
+
+class AnswersPairs(Answers):
+    def __getattr__(self, name):
+        return (1, 2)
+
+
+class Raises(Answers):
+    def __getattr__(self, name):
+        raise RuntimeError("nothing")
+
+
+STRANGE = {
+    "unbound": Unbound(), "answers": Answers(), "pairs": AnswersPairs(), "raises": Raises(),
+    "mock": Mock(), "magic": MagicMock(), "of a type": MagicMock(spec=dict),
+}  # fmt: skip
+strange = pytest.mark.parametrize("name", STRANGE)
+CALLED = ("answers", "pairs", "raises")
+called = pytest.mark.parametrize("name", CALLED)
+
+
+@strange
+def test_it_is_what_its_type_is_and_has_what_stands_in_it(name):
+    one = STRANGE[name]
+    assert is_a(one, type(one))
+    assert is_a(one, object)
+    assert not is_a(one, dict)
+    assert not is_a(one, (str, int))
+    for word in ("func", "__wrapped__", "__code__", "__func__", "args"):
+        assert attribute(one, word) is None
+    assert attribute(one, "never", 7) == 7
+    assert [*held(one)] == [*held(one)]
+
+
+def test_an_attribute_that_stands_there_is_found():
+    class Has:
+        __slots__ = ("__hidden", "empty", "value")
+
+        def __init__(self):
+            self.value, self.__hidden = 3, 4
+
+        @property
+        def fails(self):
+            raise ValueError
+
+        twice = property(lambda self: 2 * self.value)
+
+    class More(Has):
+        def __init__(self):
+            super().__init__()
+            self.late = 5
+
+    has = More()
+    assert (attribute(has, "value"), attribute(has, "twice"), attribute(has, "late")) == (3, 6, 5)
+    assert attribute(has, "empty") is None
+    assert attribute(has, "fails", "none") == "none"
+    assert dict(held(has)) == {"value": 3, "_Has__hidden": 4, "late": 5}
+    assert attribute(len, "__name__") == "len"
+    assert attribute(has.__init__, "__func__") is More.__init__
+
+
+def _added(database, rng, more=0):
+    return float(sum(database)) + more + rng.laplace()
+
+
+def test_the_function_behind_what_is_called():
+    class Adds:
+        def __call__(self, database, rng):
+            return _added(database, rng)
+
+        def method(self, database, rng):
+            return _added(database, rng)
+
+    class Again(Adds):
+        pass
+
+    @functools.wraps(_added)
+    def wrapped(*arguments):
+        return _added(*arguments)
+
+    partial = functools.partial(functools.partial(_added, more=1), more=2)
+    assert function_of(_added) is function_of(partial) is function_of(wrapped) is _added
+    assert function_of(functools.lru_cache(_added)) is _added
+    assert function_of(Again()) is Adds.__call__
+    assert function_of(Adds().method) is Adds.method
+    assert function_of(functools.partial(Adds().method)) is Adds.method
+    assert function_of(len) is len
+    assert function_of(3) == 3
+
+
+def test_wrappers_without_an_end_end():
+    class Endless:
+        @property
+        def __wrapped__(self):
+            return Endless()
+
+    assert is_a(function_of(Endless()), Endless)
+
+
+@strange
+def test_constants_are_read_past_it(name):
+    one = STRANGE[name]
+
+    def mechanism(database, rng, *, given=one):
+        return (1234 if one else 5678) + given + rng.laplace()
+
+    class Holds:
+        def __init__(self):
+            self.one = one
+
+        def __call__(self, database, rng):
+            return 4321 + self.one + rng.laplace()
+
+    assert {1234, 5678} <= {*constants_of(mechanism)}
+    assert 4321 in constants_of(Holds())
+    assert 4321 in constants_of(functools.partial(Holds().__call__, rng=one))
+
+
+@strange
+def test_modules_are_found_past_it(name):
+    one = STRANGE[name]
+    modules = Anew(functools.partial(_added, more=one))
+    assert __name__ in modules.reached.names
+
+
+@called
+def test_it_carries_no_claims_of_its_own_and_can_be_given_one(name):
+    one = STRANGE[name]
+    assert carried(one) is None
+    marked = dpwitness.claims(epsilon=1, relation="add-remove")(type(one)())
+    assert carried(marked, "marked").claims[0].epsilon == 1.0
+
+
+@called
+def test_it_is_audited_as_the_function_it_calls(name):
+    one = STRANGE[name]
+
+    def plain(database, rng):
+        return float(sum(database)) + rng.laplace()
+
+    asked = {
+        "epsilon": 0.5, "relation": "add-remove", "pair": ([], [1]), "trials": 2000,
+        "in_process": True,
+    }  # fmt: skip
+    as_object, as_function = (dpwitness.audit(run, name="it", **asked) for run in (one, plain))
+    assert as_object.verdict == as_function.verdict
+    assert as_object.epsilon_lower == as_function.epsilon_lower
+    assert np.isfinite(as_object.epsilon_lower)
