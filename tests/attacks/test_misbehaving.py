@@ -166,7 +166,8 @@ def test_all_of_them_under_the_gate(tmp_path):
     assert "Traceback" not in said + warned
     data = json.loads((tmp_path / "out.json").read_text("utf-8"))
     verdicts = {one["verdict"] for one in data["findings"]}
-    assert verdicts <= {"not_refuted", "inconclusive"}
+    # Four of them do not look at the database, and an exact law proves that.
+    assert verdicts == {"not_refuted", "proved", "inconclusive"}
     print(f"{len(NAMES)} entries of a gate; 0 failures")
 
 
