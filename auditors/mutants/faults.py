@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.model import Mechanism, Output
-from ..looking import attribute, function_of
+from ..looking import attribute, function_of, is_a
 from .sources import FunctionSource, Node, Recipe, called, parts
 
 STAND_INS = __name__
@@ -267,20 +267,19 @@ def _numbers(function: FunctionType) -> set[str]:
     return {
         name
         for name in function.__code__.co_names
-        if isinstance(value := function.__globals__.get(name), int | float)
-        and not isinstance(value, bool)
+        if is_a(value := function.__globals__.get(name), (int, float)) and not is_a(value, bool)
     }
 
 
 def _bound_faults(run: object, path: tuple[str, ...] = ()) -> Iterator[Fault]:
     for name, value in bound_values(run).items():
         where = (*path, name)
-        if isinstance(value, partial):
+        if is_a(value, partial):
             yield from _bound_faults(value, where)
-        if isinstance(value, bool) or not isinstance(value, int | float) or value == 0:
+        if is_a(value, bool) or not is_a(value, (int, float)) or value == 0:
             continue
         place = f"{attribute(function_of(run), '__name__', 'run')}({'.'.join(where)}={value!r})"
-        if isinstance(value, int):
+        if is_a(value, int):
             for step in (1, -1):
                 if value + step > 0:
                     yield Fault(
@@ -311,10 +310,10 @@ def bound_values(run: object) -> dict[str, object]:
     """The values bound to a function: by a partial, as defaults, in its closure."""
     values: dict[str, object] = {}
     layers = []
-    while isinstance(run, partial):
+    while is_a(run, partial):
         layers.append(run.keywords)
         run = run.func
-    if isinstance(run, FunctionType):
+    if is_a(run, FunctionType):
         cells = zip(run.__code__.co_freevars, run.__closure__ or (), strict=True)
         for name, cell in cells:
             try:
@@ -549,7 +548,7 @@ def _remade(mechanism: Mechanism, recipe: Recipe | None) -> Mechanism:
     module = ast.Module(body=[recipe.statement], type_ignores=[])
     exec(compile(module, recipe.module.__file__ or "", "exec", dont_inherit=True), names)
     made = names[recipe.name]
-    return replace(mechanism, run=made.run) if isinstance(made, Mechanism) else mechanism
+    return replace(mechanism, run=made.run) if is_a(made, Mechanism) else mechanism
 
 
 def _rebound(
@@ -559,9 +558,9 @@ def _rebound(
     old = bound_values(run)[name]
     new = _rebound(old, rest, change) if rest else change(old)
     bare = run
-    while isinstance(bare, partial):
+    while is_a(bare, partial):
         bare = bare.func
-    if isinstance(bare, FunctionType) and name in bare.__code__.co_freevars:
+    if is_a(bare, FunctionType) and name in bare.__code__.co_freevars:
         cells = tuple(
             CellType(new) if one == name else cell
             for one, cell in zip(bare.__code__.co_freevars, bare.__closure__ or (), strict=True)
@@ -576,7 +575,7 @@ def _rebound(
 
 
 def _around(run: object, bare: FunctionType) -> Callable[..., Output]:
-    if isinstance(run, partial):
+    if is_a(run, partial):
         return partial(_around(run.func, bare), *run.args, **run.keywords)
     return bare
 

@@ -14,7 +14,7 @@ from functools import partial
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 
 from ...mechanisms.model import Mechanism
-from ..looking import function_of
+from ..looking import attribute, function_of, is_a
 
 Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 PROMISES = {"claims", "law", "log_probability", "privacy_loss", "databases"}
@@ -96,7 +96,7 @@ def _reached(first: list[object], folder: str, *, makes: bool) -> list[FunctionS
         one = waiting.pop(0)
         waiting += _bound(one)
         function = function_of(one)
-        if id(function) in found or not isinstance(function, FunctionType):
+        if id(function) in found or not is_a(function, FunctionType):
             continue
         path = os.path.realpath(function.__code__.co_filename)
         node = _node(function.__code__, path) if _inside(path, folder) else None
@@ -113,7 +113,8 @@ def _folder(run: Callable[..., object]) -> str:
 
 
 def _code_of(run: object) -> CodeType | None:
-    return getattr(function_of(run), "__code__", None)
+    code = attribute(function_of(run), "__code__")
+    return code if is_a(code, CodeType) else None
 
 
 def _inside(path: str, folder: str) -> bool:
@@ -123,12 +124,12 @@ def _inside(path: str, folder: str) -> bool:
 def _bound(one: object) -> list[object]:
     """The functions that are bound to a function, as arguments or as defaults."""
     values: list[object] = []
-    while isinstance(one, partial):
+    while is_a(one, partial):
         values += [*one.args, *one.keywords.values()]
         one = one.func
     function = function_of(one)
-    values += [*(getattr(function, "__defaults__", None) or ())]
-    values += (getattr(function, "__kwdefaults__", None) or {}).values()
+    if is_a(function, FunctionType):
+        values += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     return [value for value in values if callable(value)]
 
 
@@ -136,7 +137,7 @@ def _named(function: FunctionType, node: Node, one: object, makes: bool) -> list
     """What the names in the body stand for, where that can be called or is a module's."""
     code = function.__code__
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    owner = one.__self__ if isinstance(one, MethodType) else one
+    owner = one.__self__ if is_a(one, MethodType) else one
     found: list[object] = []
     for part in parts(node, makes=makes):
         value: object = None
@@ -150,9 +151,9 @@ def _named(function: FunctionType, node: Node, one: object, makes: bool) -> list
                 value = inspect.getattr_static(type(owner), name, None)
             case ast.Attribute(value=ast.Name(id=base), attr=name):
                 holder = function.__globals__.get(base)
-                if isinstance(holder, ModuleType):
+                if is_a(holder, ModuleType):
                     value = vars(holder).get(name)
-        if callable(value) and not isinstance(value, type):
+        if callable(value) and not is_a(value, type):
             found.append(value)
     return found
 

@@ -21,7 +21,7 @@ from ..sampling.sampling import Sampler
 from ..tape.weighing import HOLDING
 from .choices import choice_space
 from .constants import walked
-from .probe import Lines, Shift, probe, rare_moves, searched, shift
+from .probe import Shift, lines_of, probe, rare_moves, shift
 from .promise import moves_of, promise, proposed
 from .proposals import every, listed_examples
 from .scout import Enough, Found, Gross, Scout, SearchPlan, Seen, key_of, sides_of, sizes_of
@@ -82,7 +82,7 @@ def hunt(
     """
     constants, codes = walked(sampler.run)
     source = source if source.constants else replace(source, constants=constants)
-    lines = Lines(searched(codes))
+    lines = lines_of(codes)
     scout = Scout(sampler, epsilon, delta, plan, out_of_time, lines)
     space = choice_space(source.strategy)
     if not sampler.seeded:

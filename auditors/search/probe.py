@@ -32,7 +32,6 @@ from ..sampling.blocks import frozen_draws
 from ..sampling.calls import Calls
 from ..workers import Worker
 from ..workers.streams import Block
-from .constants import codes_of
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
@@ -204,25 +203,18 @@ def rare_moves(one: Probe, two: Probe) -> int:
     return most
 
 
+Unreached = dict[tuple[str, str, int], set[int]]
+"""Lines of functions. A function goes by its file, its name and its first line, in any process."""
+
+
 @dataclass(slots=True)
 class Lines:
     """The lines of some code that have not run yet."""
 
-    codes: tuple[CodeType, ...]
-    missing: dict[CodeType, set[int]] = field(default_factory=dict)
+    missing: Unreached
+    every: Unreached = field(default_factory=dict)
     looked: bool = False
     """Whether any run was followed."""
-
-    def __post_init__(self) -> None:
-        """All lines that stand in the code; a code object shows its first line on entry."""
-        for code in self.codes:
-            lines = {
-                line
-                for _, line in dis.findlinestarts(code)
-                if line is not None and line > code.co_firstlineno
-            }
-            # A function of one line has nothing but its first.
-            self.missing[code] = lines or {code.co_firstlineno}
 
     @contextmanager
     def followed(self) -> Iterator[None]:
@@ -238,7 +230,7 @@ class Lines:
             sys.settrace(None)
 
     def _enter(self, frame: FrameType, event: str, _: object) -> "TraceFunction | None":
-        left = self.missing.get(frame.f_code)
+        left = self.missing.get(_name(frame.f_code))
         if not left:
             return None
         frame.f_trace_opcodes = False
@@ -252,12 +244,12 @@ class Lines:
 
         return line
 
-    def ran(self, found: "tuple[bool, tuple[set[int], ...]]") -> None:
+    def ran(self, found: tuple[bool, Unreached]) -> None:
         """Take over what a worker found out about the same code."""
         looked, left = found
         self.looked |= looked
-        for code, lines in zip(self.codes, left, strict=True):
-            self.missing[code] &= lines
+        for name, lines in self.missing.items():
+            lines &= left[name]
 
     def unreached(self) -> tuple[str, ...]:
         """The lines that never ran, as "release.py lines 31-34"; empty where all did."""
@@ -265,34 +257,48 @@ class Lines:
             return ()
         by_file: dict[str, set[int]] = {}
         run: dict[str, set[int]] = {}
-        for code, left in self.missing.items():
-            name = os.path.basename(code.co_filename)
-            by_file.setdefault(name, set()).update(left)
-            every = {line for _, line in dis.findlinestarts(code) if line is not None}
-            run.setdefault(name, set()).update(every - left)
-        # A line shared by two code objects (a comprehension in a statement) ran if either did.
+        for name, left in self.missing.items():
+            by_file.setdefault(name[0], set()).update(left)
+            run.setdefault(name[0], set()).update(self.every[name] - left)
+        # A line of two functions (a comprehension in a statement) ran if either of them did.
         return tuple(
-            f"{name} line{'s' if len(lines) > 1 else ''} {spans_of(lines)}"
-            for name, every in by_file.items()
-            if (lines := every - run[name])
+            f"{file} line{'s' if len(lines) > 1 else ''} {spans_of(lines)}"
+            for file, left in by_file.items()
+            if (lines := left - run[file])
         )
 
 
-def searched(codes: Iterable[CodeType]) -> tuple[CodeType, ...]:
-    """The code of a mechanism whose lines are followed."""
-    return tuple(code for code in codes if code.co_name != "__init__")
+def lines_of(codes: Iterable[CodeType]) -> Lines:
+    """All lines of the code of a mechanism, but for what only makes it."""
+    missing: Unreached = {}
+    every: Unreached = {}
+    for code in codes:
+        if code.co_name != "__init__":
+            name, first = _name(code), code.co_firstlineno
+            lines = {line for _, line in dis.findlinestarts(code) if line is not None}
+            every.setdefault(name, set()).update(lines)
+            # A code object shows its first line on entry; one of a single line has no other.
+            missing.setdefault(name, set()).update({one for one in lines if one > first} or {first})
+    return Lines(missing, every)
+
+
+def _name(code: CodeType) -> tuple[str, str, int]:
+    return os.path.basename(code.co_filename), code.co_qualname, code.co_firstlineno
 
 
 def followed_draws(
-    worker: Worker, databases: Sequence[object], calls: Calls, block: Block
-) -> "tuple[list[Outputs], tuple[bool, tuple[set[int], ...]]]":
-    """Frozen draws, and which lines of the mechanism have not run yet; where it runs."""
-    lines = worker.memory.get("lines")
-    if lines is None:
-        lines = worker.memory["lines"] = Lines(searched(codes_of(worker.run)))
+    worker: Worker,
+    databases: Sequence[object],
+    calls: Calls,
+    block: Block,
+    *,
+    missing: Unreached,
+) -> tuple[list[Outputs], tuple[bool, Unreached]]:
+    """Frozen draws, and which of the missing lines have not run yet; where the mechanism runs."""
+    lines = Lines(missing)
     with lines.followed():
         outputs = frozen_draws(worker, databases, calls, block)
-    return outputs, (lines.looked, tuple(lines.missing[code] for code in lines.codes))
+    return outputs, (lines.looked, lines.missing)
 
 
 def spans_of(lines: set[int]) -> str:

@@ -8,6 +8,7 @@ once, has them looked at, and remembers which of them showed something new.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from math import sqrt
 from random import Random
@@ -301,7 +302,8 @@ class Scout:
 
     def _run(self, databases: Mapping[bytes, object], noise: int = 0) -> None:
         left = any(self.lines.missing.values())
-        followed = (followed_draws, self.lines.ran) if left else None
+        follow = partial(followed_draws, missing=self.lines.missing)
+        followed = (follow, self.lines.ran) if left else None
         waiting = [*databases.items()]
         while waiting:
             # The very first run tells how wide an output is.

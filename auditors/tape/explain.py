@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...mechanisms.model import Database, Output
+from .. import looking
 from ..outputs.encoding import canonical
 from ..results.results import Cause, CauseLine
 from ..workers import Key, Worker
@@ -681,7 +682,7 @@ def _followed() -> "tuple[History, TraceFunction]":
             passed = {*known.get(id(caller), {}).values()}
             at = places_of(caller), calls.get(id(caller), -1)
             for local, value in locals_.items() if len(history) < MOST_EVENTS else ():
-                if type(value) is float or isinstance(value, (np.floating, np.ndarray)):
+                if type(value) is float or looking.is_a(value, (np.floating, np.ndarray)):
                     made = origin.get(id(value)) if id(value) in passed else at
                     made = origin.setdefault(id(value), made or at)
                     history.append(Assignment(made[0], local, value, False, here, made[1]))
@@ -707,8 +708,7 @@ def _followed() -> "tuple[History, TraceFunction]":
 def _known(frame: FrameType) -> dict[str, object]:
     """The names of a frame, and the attributes of its `self`."""
     names = frame.f_locals
-    own = getattr(names.get("self"), "__dict__", {})
-    return {**own, **names} if type(own) is dict else names
+    return {**dict(looking.held(names.get("self"))), **names}
 
 
 def _flat(value: Output) -> Floats:
@@ -724,7 +724,7 @@ def _flat(value: Output) -> Floats:
 
 
 def _numeric(value: object) -> bool:
-    return type(value) in (float, int) or isinstance(value, (np.number, np.ndarray, list, tuple))
+    return type(value) in (float, int) or looking.is_a(value, (np.number, np.ndarray, list, tuple))
 
 
 def _equal(value: object, wanted: object) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from traceback import walk_tb
-from types import FrameType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
 import pytest
@@ -20,7 +20,7 @@ from ...auditors.errors import DpWitnessError, InvalidArgument, UsesOutside
 from ...auditors.evidence.conversion import counted_part, record_of
 from ...auditors.evidence.derive import p_value
 from ...auditors.evidence.record import ResultRecord, number
-from ...auditors.looking import attribute, function_of
+from ...auditors.looking import attribute, function_of, is_a
 from ...auditors.privacy.preparing import Audit, prepared
 from ...auditors.privacy.request import AuditRequest
 from ...auditors.privacy.rerun import recheck
@@ -63,7 +63,7 @@ def _module_and_name(mechanism: object, item: pytest.Item) -> tuple[Path, str] |
         return _placed(module, name)
     test = getattr(item, "module", None)
     candidates = [test] if test is not None else []
-    candidates += [v for v in vars(test).values() if inspect.ismodule(v)] if test else []
+    candidates += [v for v in vars(test).values() if is_a(v, ModuleType)] if test else []
     for module in candidates:
         for name, value in vars(module).items():
             if value is mechanism:

@@ -20,7 +20,7 @@ from typing import Any
 from ...auditors.arguments import meant
 from ...auditors.databases.records import is_frame
 from ...auditors.errors import InvalidArgument
-from ...auditors.looking import is_a
+from ...auditors.looking import attribute, is_a
 from ...auditors.privacy.request import of_marks
 from ...auditors.remote.libraries import named
 from ...mechanisms.model import (
@@ -300,7 +300,7 @@ def databases_beside(text: str) -> tuple[str, ...]:
     return tuple(
         f"{place}:{name}"
         for name, value in vars(_load(place, text)).items()
-        if isinstance(value, kinds) and not name.startswith("_")
+        if is_a(value, kinds) and not name.startswith("_")
     )
 
 
@@ -347,7 +347,7 @@ def theorems_in(place: str) -> list[str]:
     """The names of the theorems that a file has at its top level, those imported left out."""
     found: dict[int, str] = {}
     for name, value in vars(_load(place, place)).items():
-        if isinstance(value, Theorem):
+        if is_a(value, Theorem):
             found.setdefault(id(value), name)
     return list(found.values())
 
@@ -544,11 +544,8 @@ def _made_in(module: object) -> str:
     own = [
         name
         for name in _public(module)
-        if isinstance(found := getattr(module, name, None), Theorem)
-        or (
-            callable(found)
-            and getattr(found, "__module__", None) == getattr(module, "__name__", "")
-        )
+        if is_a(found := vars(module).get(name), Theorem)
+        or (callable(found) and attribute(found, "__module__") == getattr(module, "__name__", ""))
     ]
     more = f" and {len(own) - MOST_NAMES} more" if len(own) > MOST_NAMES else ""
     return f"; it has {', '.join(own[:MOST_NAMES])}{more}" if own else ""

@@ -8,7 +8,9 @@ import pytest
 
 import dpwitness
 from dpwitness.auditors.looking import attribute, function_of, held, is_a
+from dpwitness.auditors.mutants.sources import sources_of
 from dpwitness.auditors.search.constants import constants_of
+from dpwitness.auditors.tape.explain import explain
 from dpwitness.auditors.workers.anew import Anew
 from dpwitness.mechanisms.model import carried
 
@@ -164,6 +166,32 @@ def test_modules_are_found_past_it(name):
     one = STRANGE[name]
     modules = Anew(functools.partial(_added, more=one))
     assert __name__ in modules.reached.names
+
+
+@strange
+def test_faults_are_planted_beside_it(name):
+    one = STRANGE[name]
+
+    def mechanism(database, rng, *, given=one):
+        scale = 2.0 if one is given else 1.0
+        return float(sum(database)) + rng.laplace(scale=scale)
+
+    assert mechanism in [source.function for source in sources_of(mechanism)]
+
+
+@strange
+def test_the_line_at_fault_is_found_beside_it(name):
+    class Noisy:
+        def __init__(self):
+            self.one = STRANGE[name]
+
+        def __call__(self, database, rng):
+            one = self.one
+            noise = rng.laplace(scale=0.2)
+            return sum(database) + noise if one is self.one else None
+
+    cause = explain(Noisy(), [1], [], 1.0, refuted=True)
+    assert [line.source for line in cause.lines][:1] == ["noise = rng.laplace(scale=0.2)"]
 
 
 @called
