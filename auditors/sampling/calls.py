@@ -106,7 +106,8 @@ class Calls:
     ) -> Output:
         """What the calls return, each with global generators of its own if the mechanism uses them.
 
-        If they are `kept` as they are, rows are copied too, and what takes much room is refused.
+        If they are `kept` as they are, rows are copied too. Raises ContractError for an output that
+        takes more room than a block has.
         """
         stream = Stream(key, ROWS if self.rows else SINGLE)
         if not self.seeded:
@@ -137,10 +138,8 @@ class Calls:
             if seeding:
                 seed_globals(stream.key, first, ROWS)
             made = worker.run(database, stream.at(first), size=size)
-            if not kept:
-                return made
             require_small(made, size)
-            return captured(made)
+            return captured(made) if kept else made
         call = single_call(worker.run, self.sized, self.exceptions)
         beat = worker.beat
         raw: list[Output] = []
@@ -151,7 +150,7 @@ class Calls:
                 seed_globals(stream.key, draw, SINGLE)
             value = call(database, stream, draw)
             number = draw - first
-            if kept and not number & (number - 1):
+            if not number & (number - 1):
                 require_small(value)  # of all would take time, and a few tell enough
             keep(value if type(value) in UNCHANGING else captured(value))
         return raw

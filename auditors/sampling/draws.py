@@ -46,6 +46,7 @@ from .again import (
 from .alike import LUCK, of_another_law, require_no_clumps
 from .blocks import BLOCK, LEAST_BLOCK, copies_generator
 from .calls import Calls, guarded
+from .captured import require_small
 
 ROOM = 1 << 26
 """Bytes of database times draws in a block, so that n records times many runs fit in memory."""
@@ -312,7 +313,10 @@ def array_block(
     """`size` outputs from number `start` on as an array; runs where the mechanism runs."""
     calls = Calls(rows, accepts_size(worker.run), seeded, "error")
     with guarded(worker, databases[0]):
-        found = np.array(calls.made(worker, databases[0], key, start, size, kept=False))
+        made = calls.made(worker, databases[0], key, start, size, kept=False)
+        if not rows:
+            require_small(np.asarray(made[0]))  # some objects are large as an array only
+        found = np.array(made)
     if found.shape[:1] != (size,):
         raise ContractError(
             f"the mechanism was asked for size={size} and returned an array of shape "

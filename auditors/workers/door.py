@@ -9,6 +9,7 @@ never called, however long the audit has gone on; see `fresh`.
 
 import inspect
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -38,8 +39,8 @@ FEWEST_COPIES = 4
 CLIENT = "dpwitness_client"
 """What a client is known by; no attribute that a mechanism has by chance, and True, which an object
 that answers whatever it is asked for is not."""
-LOSSES = 2
-"""How often in a row a worker may end without an answer; the system may have killed it."""
+LOSSES = 1
+"""How often one job may end its worker: the system may have killed it, and hardly twice."""
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -158,7 +159,8 @@ class Door:
             return
         left = list(enumerate(jobs))[::-1]
         busy: dict[Child, tuple[int, tuple[*Ts]]] = {}
-        losses, finished = 0, False
+        losses: Counter[int] = Counter()
+        finished = False
         try:
             while left or busy:
                 while len(self._children) < min(self.workers, len(left) + len(busy)):
@@ -172,14 +174,13 @@ class Door:
                     try:
                         answer = child.receive()
                     except Ended as ended:
-                        losses += 1
-                        if losses > LOSSES:
+                        losses[place] += 1
+                        if losses[place] > LOSSES:
                             raise _died(ended) from None
                         # What it was asked is asked again: a draw is the same wherever it is made.
                         left.append((place, job))
                         self._children = [one for one in self._children if one[0] is not child]
                         continue
-                    losses = 0
                     yield place, answer
             finished = True
         except Ended as ended:

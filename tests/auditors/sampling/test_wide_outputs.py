@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dpwitness import ContractError, audit
+from dpwitness import ContractError, Mechanism, Subject, UtilityClaim, audit
+from dpwitness.auditors.claims.check import check
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.sampling.blocks import digest, digest_of_rows
 from dpwitness.auditors.sampling.draws import KEPT, OUTPUTS, Draws
@@ -181,3 +182,31 @@ def test_aggregates_of_wide_outputs_are_the_same_in_stretches(monkeypatch):
     for kind, values in whole.items():
         found = Outputs.of(made, 101).column(Feature(kind, ())).values
         assert found.tobytes() == values.tobytes()
+
+
+class LargeAsAnArray:
+    def __array__(self, dtype=None, copy=None):
+        return np.zeros(2**18)
+
+
+LARGE_OUTPUTS = {
+    "text": lambda: "x" * 2**21, "list": lambda: [0] * 2**16, "array": lambda: np.zeros(2**18),
+    "object": LargeAsAnArray,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LARGE_OUTPUTS)
+def test_a_claim_about_outputs_that_take_much_room_is_refused_before_a_block_is_made(name):
+    """A block of 1,024 of them would take gigabytes."""
+    claim = UtilityClaim(
+        loss=lambda database, output: np.zeros(len(output)), bound=lambda beta: 1.0, databases=([],)
+    )
+    calls = []
+
+    def run(database, rng):
+        calls.append(1)
+        assert name == "object" or len(calls) < 9, "the block went on"
+        return LARGE_OUTPUTS[name]()
+
+    with pytest.raises(ContractError, match="more than 1 MB"):
+        check(Subject(claim=claim, mechanism=Mechanism(name="large", run=run)), trials=5000)

@@ -22,6 +22,10 @@ def where(database, rng):
     return os.getpid()
 
 
+def sized(worker, databases, size):
+    return worker.run([0] * size, None)
+
+
 def asked(worker, databases, *more):
     return [worker.run(database, None) for database in databases]
 
@@ -92,6 +96,27 @@ def test_how_a_process_ended_is_told(ends, words):
     door = Door(lambda database, rng: ends())
     with pytest.raises(ContractError, match=words):
         door.ask(asked, [[]])
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_job_that_ends_its_process_is_asked_once_more_and_others_are_finished(tmp_path, workers):
+    """What ends it twice is the mechanism; the system may have killed any of them once."""
+    place = tmp_path / "calls"
+
+    def once(database, rng):
+        with place.open("a") as file:
+            file.write(f"{len(database)}\n")
+        if place.read_text().split().count(f"{len(database)}") < 2 or len(database) == 7:
+            os._exit(3)
+        return len(database)
+
+    door = Door(once, workers=workers)
+    assert sorted(answer for _, answer in door.each(sized, [], [(size,) for size in range(5)])) == [
+        *range(5)
+    ]
+    with pytest.raises(ContractError, match="it ended with status 3"):
+        list(door.each(sized, [], [(7,)]))
+    assert place.read_text().split().count("7") == 2
 
 
 def test_a_call_that_does_not_come_back_is_ended():
