@@ -51,13 +51,25 @@ def held(value: object) -> Iterator[tuple[str, object]]:
             yield from list(place.__get__(value).items())
             break
     for kind in kinds:
-        for name, slot in list(vars(kind).items()) if "__slots__" in vars(kind) else ():
-            if isinstance(slot, MemberDescriptorType):
-                try:
-                    found = slot.__get__(value)
-                except AttributeError:  # nothing was put into it
-                    continue
-                yield name, found
+        for name, slot in _slots(kind):
+            try:
+                found = slot.__get__(value)
+            except AttributeError:  # nothing was put into it
+                continue
+            yield name, found
+
+
+def _slots(kind: type) -> Iterator[tuple[str, MemberDescriptorType]]:
+    """The slots of a class in the order in which they are declared, so of a dataclass its fields'.
+
+    Python keeps them in another one, and `__x` under the name `_Kind__x`.
+    """
+    declared = vars(kind).get("__slots__", ())
+    for name in (declared,) if isinstance(declared, str) else declared:
+        hidden = f"_{kind.__name__.lstrip('_')}{name}"
+        slot = vars(kind).get(name, vars(kind).get(hidden))
+        if isinstance(slot, MemberDescriptorType):
+            yield slot.__name__, slot
 
 
 def function_of(run: object) -> object:
