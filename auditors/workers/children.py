@@ -296,6 +296,14 @@ def _die_with_parent() -> None:
         PRCTL(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
 
 
+def _first_to_go() -> None:
+    """If memory runs out the system ends this process, and not the one that counts its draws."""
+    with suppress(OSError):
+        place = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(place, b"1000")
+        os.close(place)
+
+
 def _sendable(error: Exception) -> Exception:
     """Our own errors as they are if an answer can hold them; any other is told by its words."""
     with suppress(Exception):
@@ -362,6 +370,7 @@ def _settle(sock: socket.socket, parent: int, show_output: bool) -> None:
             os._exit(1)
     for end in list(_ENDS):
         end.close()
+    _first_to_go()
     own()
     signal.set_wakeup_fd(-1)
     for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):

@@ -119,6 +119,15 @@ def test_a_job_that_ends_its_process_is_asked_once_more_and_others_are_finished(
     assert place.read_text().split().count("7") == 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process say so")
+def test_if_memory_runs_out_the_mechanism_goes_first():
+    def said(database, rng):
+        with open("/proc/self/oom_score_adj") as file:
+            return int(file.read())
+
+    assert Door(said).ask(asked, [[]]) == [1000]
+
+
 def test_a_call_that_does_not_come_back_is_ended():
     def loops(database, rng):
         while True:
