@@ -15,6 +15,7 @@ from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .errors import InvalidArgument, UnknownArgument
+from .looking import is_a
 
 P = ParamSpec("P")
 Q = TypeVar("Q")
@@ -203,24 +204,24 @@ def _fits(part: object, value: object) -> bool:
         return True
     if part is bool:
         # numpy's own truth values are no bool
-        return isinstance(value, bool) or type(value).__name__ == "bool"
+        return is_a(value, bool) or type(value).__name__ == "bool"
     if part in (int, float):
         # A whole number written 1e6 is one; the range is judged where the number is used.
-        kind = Integral if part is int and not _is_whole(value) else Real
-        return isinstance(value, kind) and not isinstance(value, bool)
+        kind: type = Integral if part is int and not _is_whole(value) else Real
+        return is_a(value, kind) and not is_a(value, bool)
     origin = get_origin(part)
     if origin is Literal:
-        return isinstance(value, str)  # which words it may be is judged where it is used
+        return is_a(value, str)  # which words it may be is judged where it is used
     if origin is tuple:
         sizes = get_args(part)
-        return isinstance(value, (tuple, list)) and (Ellipsis in sizes or len(value) == len(sizes))
+        return is_a(value, (tuple, list)) and (Ellipsis in sizes or len(value) == len(sizes))
     if isinstance(origin, type):
-        return isinstance(value, origin)
-    return not isinstance(part, type) or isinstance(value, part)
+        return is_a(value, origin)
+    return not isinstance(part, type) or is_a(value, part)
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, float) and value.is_integer()
+    return is_a(value, float) and value.is_integer()
 
 
 def _words(hint: object) -> str:

@@ -6,11 +6,16 @@ follows from its type and not from what it says (`__class__`), and an attribute 
 in the object or in its class and not what `__getattr__` makes up.
 """
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
+from functools import partial, partialmethod
 from inspect import getattr_static
-from itertools import islice
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
+from types import (
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    WrapperDescriptorType,
+)
 from typing import Any, TypeGuard, TypeVar, overload
 
 A = TypeVar("A")
@@ -33,30 +38,43 @@ def is_a(value: object, kinds: Any) -> bool:
 def attribute(value: object, name: str, default: Any = None) -> Any:
     """What stands under a name in an object or its class; the default where nothing does.
 
-    The default too where a property, or a `__getattribute__`, raises.
+    The default too for a slot without a value, and where a property raises.
     """
     try:
-        getattr_static(value, name)
-        return getattr(value, name)
+        found = getattr_static(value, name)
+        if isinstance(value, type) or name in _dictionary(value):
+            return getattr(value, name)
+        reads = getattr(type(found), "__get__", None)
+        return found if reads is None else reads(found, value, type(value))
     except Exception:  # noqa: BLE001 - what a property runs is code of its author
         return default
 
 
+def says_function(value: object) -> bool:
+    """Whether an object that is no function says that it is one, as what wrapt makes does."""
+    kind = attribute(value, "__class__")
+    return isinstance(kind, type) and issubclass(kind, (FunctionType, MethodType))
+
+
 def held(value: object) -> Iterator[tuple[str, object]]:
     """Names and values of what an object holds, in its dictionary and in its slots."""
-    kinds = type(value).__mro__
-    for kind in kinds:
-        place = vars(kind).get("__dict__")
-        if isinstance(place, GetSetDescriptorType):
-            yield from list(place.__get__(value).items())
-            break
-    for kind in kinds:
+    yield from _dictionary(value).items()
+    for kind in type(value).__mro__:
         for name, slot in _slots(kind):
             try:
                 found = slot.__get__(value)
             except AttributeError:  # nothing was put into it
                 continue
             yield name, found
+
+
+def _dictionary(value: object) -> dict[str, object]:
+    """A copy of an object's own dictionary, whatever its class says of `__dict__`."""
+    for kind in type(value).__mro__:
+        place = vars(kind).get("__dict__")
+        if isinstance(place, (GetSetDescriptorType, MemberDescriptorType)):
+            return dict(place.__get__(value) or {})
+    return {}
 
 
 def _slots(kind: type) -> Iterator[tuple[str, MemberDescriptorType]]:
@@ -77,21 +95,24 @@ def function_of(run: object) -> object:
 
     The last that is found, for an object whose class has no `__call__` written in Python.
     """
-    for inner in islice(_inwards(run), MOST_WRAPPED):
-        run = inner
-    return run
+    *_, last = inwards(run)
+    return last
 
 
-def _inwards(run: object) -> Iterator[object]:
-    """A callable, and one after the other what it calls."""
-    inner: Callable[..., object] | None
-    while run is not None:
+def inwards(run: object) -> Iterator[object]:
+    """A callable, and one after the other what it calls, if any of it is written in Python."""
+    inner: object
+    for _ in range(MOST_WRAPPED):
         yield run
-        if is_a(run, partial):
+        if is_a(run, (partial, partialmethod)):
             inner = run.func
         elif is_a(run, MethodType):
             inner = run.__func__
         elif (inner := attribute(run, "__wrapped__")) is None and not is_a(run, FunctionType):
-            made = (vars(kind).get("__call__") for kind in type(run).__mro__)
-            inner = next((one for one in made if is_a(one, FunctionType)), None)
+            made = (
+                vars(kind)["__call__"] for kind in type(run).__mro__ if "__call__" in vars(kind)
+            )
+            inner = next(made, None)
+        if inner is None or is_a(inner, WrapperDescriptorType):
+            return
         run = inner

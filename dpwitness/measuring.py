@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from .auditors.arguments import checked
 from .auditors.asked import Neighbours
-from .auditors.looking import attribute
+from .auditors.looking import attribute, is_a
 from .auditors.mutants.trial import Score, mutants_of
 from .auditors.privacy import estimate as estimating
 from .auditors.privacy import planning
@@ -246,7 +246,7 @@ def mutants(
     from .reports.mutants.commands import stated
     from .reports.targets.targets import Target, find_target
 
-    if isinstance(mechanism, str):
+    if is_a(mechanism, str):
         target = find_target(mechanism, timeout)
     else:
         name = str(attribute(mechanism, "name") or attribute(mechanism, "__name__") or "")

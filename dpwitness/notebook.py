@@ -22,6 +22,7 @@ from .auditors.arguments import checked
 from .auditors.claims import check as checking
 from .auditors.claims.claim_results import ClaimResult
 from .auditors.errors import InvalidArgument
+from .auditors.looking import is_a
 from .auditors.privacy import run
 from .auditors.results.results import AuditResult
 from .mechanisms.model import BrokenStatement, NegativeControl, Subject, Theorem
@@ -429,7 +430,7 @@ def by_name(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def asked(*args: Any, **kwargs: Any) -> R:
         named = args[0] if args else kwargs.get("mechanism")
-        if not isinstance(named, str):
+        if not is_a(named, str):
             return function(*args, **kwargs)
         from .reports.targets.targets import find_target
 

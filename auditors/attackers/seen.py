@@ -110,7 +110,7 @@ def seen_by(attacker: str, mechanism: Mechanism) -> Mechanism:
     Raises InvalidArgument for an attacker that is none.
     """
     run = mechanism.run
-    if attacker == "values" or attribute(run, "attacker") is attacker:
+    if attacker == "values" or attribute(run, "attacker", "") == attacker:
         return mechanism
     if attacker not in ATTACKERS:
         raise InvalidArgument(

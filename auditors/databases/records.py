@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ...mechanisms.model import Array, Database
 from ..errors import InvalidArgument
+from ..looking import is_a
 from ..outputs.encoding import canonical, is_plain_list
 
 SINGLE = (bool, int, float, complex, str, bytes, Enum, np.generic, type(None))
@@ -66,11 +67,11 @@ class Records:
 
 def records(database: Database) -> Records | None:
     """The records of a database; None for a single value and for what has no records."""
-    if isinstance(database, SINGLE):
+    if is_a(database, SINGLE):
         return None
-    if isinstance(database, (list, tuple)):
+    if is_a(database, (list, tuple)):
         return _of_sequence(database)
-    if isinstance(database, np.ndarray):
+    if is_a(database, np.ndarray):
         return _of_array(database) if database.ndim else None
     library = type(database).__module__.partition(".")[0]
     if library == "pandas" and library in sys.modules:

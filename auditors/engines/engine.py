@@ -28,7 +28,7 @@ from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
 from ..errors import ContractError, EngineError, InvalidArgument, MechanismHangs
-from ..looking import attribute, function_of
+from ..looking import attribute, inwards
 from ..outputs.outputs import CountedEvent
 from ..workers.streams import Block
 
@@ -368,15 +368,16 @@ def send_by_value(run: Callable[..., object]) -> None:
     """Let workers have functions of a module that they could not import by its name."""
     from cloudpickle import register_pickle_by_value
 
-    module = sys.modules.get(str(attribute(function_of(run), "__module__")))
-    if module is None or module.__name__ == "__main__":
-        return
-    try:
-        found = importlib.util.find_spec(module.__name__)
-    except (ImportError, ValueError):
-        found = None
-    if found is None or found.origin != getattr(module, "__file__", None):
-        register_pickle_by_value(module)
+    for name in dict.fromkeys(str(attribute(step, "__module__")) for step in inwards(run)):
+        module = sys.modules.get(name)
+        if module is None or module.__name__ == "__main__":
+            continue
+        try:
+            found = importlib.util.find_spec(module.__name__)
+        except (ImportError, ValueError):
+            found = None
+        if found is None or found.origin != getattr(module, "__file__", None):
+            register_pickle_by_value(module)
 
 
 def _through_ray(

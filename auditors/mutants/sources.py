@@ -77,8 +77,8 @@ def recipe_of(mechanism: Mechanism) -> Recipe | None:
 
 def _recipe(mechanism: object, folder: str) -> Recipe | None:
     for module in list(sys.modules.values()):
-        path = getattr(module, "__file__", None)
-        if not isinstance(path, str) or not _inside(path, folder):
+        path = attribute(module, "__file__")
+        if not is_a(path, str) or not is_a(module, ModuleType) or not _inside(path, folder):
             continue
         for name, value in list(vars(module).items()):
             if value is not mechanism:

@@ -106,8 +106,8 @@ class Calls:
     ) -> Output:
         """What the calls return, each with global generators of its own if the mechanism uses them.
 
-        If they are `kept` as they are, rows are copied too. Raises ContractError for an output that
-        takes more room than a block has.
+        If they are `kept` as they are, rows are copied too. Raises ContractError for outputs
+        of more than `captured.LARGEST` bytes each.
         """
         stream = Stream(key, ROWS if self.rows else SINGLE)
         if not self.seeded:

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from math import isnan
 from numbers import Real
 from types import CodeType
@@ -212,8 +211,8 @@ def told(whose: str, name: str, place: str = "") -> str:
 
 def place_of(function: Callable[..., object]) -> str:
     """File and line where a function is defined; empty for one that is not written in Python."""
-    while isinstance(function, partial | ClaimPart):
-        function = function.func if isinstance(function, partial) else function.function
+    while is_a(function, ClaimPart):
+        function = function.function
     code = attribute(function_of(function), "__code__")
     if not is_a(code, CodeType):
         return ""

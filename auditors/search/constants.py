@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.model import Array
-from ..looking import attribute, function_of, held, is_a
+from ..looking import attribute, function_of, held, is_a, says_function
 
 MOST = 200
 """Constants that are used; later ones are left out."""
@@ -246,10 +246,8 @@ class _Walk:
         if not self._ours(kind):
             if callable(inner := attribute(value, "func")):
                 yield from self._of(inner, names)
-            # A decorator of a library is followed to a function of the project.
-            code = attribute(function_of(value), "__code__")
-            if is_a(code, CodeType) and not _foreign(Path(code.co_filename).resolve()):
-                yield from self._of(function_of(value), names)
+            if says_function(value):
+                yield from self._of(attribute(value, "__wrapped__"), names)
             return
         call = next((vars(b)["__call__"] for b in kind.__mro__ if "__call__" in vars(b)), None)
         names = names | _names(call)
@@ -260,7 +258,7 @@ class _Walk:
     def _ours(self, kind: type) -> bool:
         if kind.__module__ == "builtins":
             return False
-        methods = (m for m in vars(kind).values() if isinstance(m, FunctionType))
+        methods = (m for m in vars(kind).values() if is_a(m, FunctionType))
         return any(self._own(method.__code__) for method in methods) or (
             kind.__module__ == self.home[1]
         )
@@ -275,7 +273,7 @@ class _Walk:
             return False
         if path.parent == self.home[0]:
             return True
-        return not _foreign(path)
+        return not any(path.is_relative_to(folder) for folder in FOREIGN)
 
 
 def _home(run: Any) -> tuple[Path | None, str]:
@@ -295,11 +293,6 @@ def _home(run: Any) -> tuple[Path | None, str]:
     return path.parent, str(attribute(function, "__module__") or "")
 
 
-def _foreign(path: Path) -> bool:
-    """Whether the code of a library stands in this file."""
-    return any(path.is_relative_to(folder) for folder in FOREIGN)
-
-
 def _carries(path: Path) -> bool:
     """Whether code of dpwitness itself stands in this file."""
     return any(path.is_relative_to(folder) for folder in OURS)
@@ -308,6 +301,8 @@ def _carries(path: Path) -> bool:
 def _names(function: object) -> frozenset[str]:
     """All names in a function, those of the functions inside it included."""
     waiting = [attribute(attribute(function, "__func__", function), "__code__")]
+    if says_function(function):
+        waiting.append(attribute(function_of(function), "__code__"))
     found: set[str] = set()
     while waiting:
         code = waiting.pop()

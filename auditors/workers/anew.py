@@ -33,7 +33,7 @@ import numpy as np
 
 from ...mechanisms.model import Output
 from ..errors import ContractError
-from ..looking import held, is_a
+from ..looking import attribute, held, is_a, says_function
 
 Part = Any
 """What a mechanism holds, or is: a module, a class, a function, or a value of any kind."""
@@ -128,7 +128,8 @@ def _parts(value: object) -> list[object]:
         return list(value.values())
     if is_a(value, (type, ModuleType)):
         return []
-    return [part for _, part in held(value)]
+    parts = [part for _, part in held(value)]
+    return [*parts, attribute(value, "__wrapped__")] if says_function(value) else parts
 
 
 def _held(cell: CellType) -> list[object]:
@@ -143,10 +144,10 @@ def _own(mechanism: _Modules) -> Iterator[str]:
     packages = {name.partition(".")[0] for name in mechanism.names}
     compiled = {
         name.partition(".")[0] for name, module in list(sys.modules.items())
-        if (getattr(module, "__file__", None) or "").endswith(tuple(EXTENSION_SUFFIXES))
+        if _file(module).endswith(tuple(EXTENSION_SUFFIXES))
     }  # fmt: skip
     for name, module in list(sys.modules.items()):
-        top, file = name.partition(".")[0], getattr(module, "__file__", None) or ""
+        top, file = name.partition(".")[0], _file(module)
         if top == OURS or top in sys.builtin_module_names or not file.endswith(".py"):
             continue
         if module is sys.modules.get(MAIN):
@@ -157,6 +158,12 @@ def _own(mechanism: _Modules) -> Iterator[str]:
             top in packages - compiled and top not in sys.stdlib_module_names
         ):
             yield name
+
+
+def _file(module: object) -> str:
+    """Where a module lies; "" for what somebody put in the place of one."""
+    file = attribute(module, "__file__")
+    return file if is_a(file, str) and is_a(module, ModuleType) else ""
 
 
 class _Again(MetaPathFinder):
@@ -183,9 +190,9 @@ class _Rebound:
         self.old = old
         self.places: dict[int, list[tuple[str, str]]] = {}
         for name, module in old.items():
-            for attribute, value in list(vars(module).items()):
+            for word, value in list(vars(module).items()):
                 if not is_a(value, (*PLAIN, ModuleType, tuple, frozenset)):
-                    self.places.setdefault(id(value), []).append((name, attribute))
+                    self.places.setdefault(id(value), []).append((name, word))
         self.known: dict[int, object] = {}
 
     def of(self, value: Part, depth: int) -> Part:
@@ -204,10 +211,10 @@ class _Rebound:
             found = self._named(value)
             if found is not None:
                 return found
-        for name, attribute in self.places.get(id(value), ()):
+        for name, word in self.places.get(id(value), ()):
             module = importlib.import_module(name)
-            if hasattr(module, attribute):
-                return getattr(module, attribute)
+            if hasattr(module, word):
+                return getattr(module, word)
         if is_a(value, type):
             return value
         parts = _parts(value)
@@ -228,6 +235,8 @@ class _Rebound:
             return dict(zip(value, made, strict=True))
         if type(value) in (list, tuple, set, frozenset):
             return type(value)(made)
+        if says_function(value):  # a decorator that cannot be copied: what it stands around
+            return self.of(attribute(value, "__wrapped__"), depth)
         return self._instance(value, depth)
 
     def _named(self, value: Part) -> Part:

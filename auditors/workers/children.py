@@ -300,8 +300,10 @@ def _first_to_go() -> None:
     """If memory runs out the system ends this process, and not the one that counts its draws."""
     with suppress(OSError):
         place = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
-        os.write(place, b"1000")
-        os.close(place)
+        try:
+            os.write(place, b"1000")
+        finally:
+            os.close(place)
 
 
 def _sendable(error: Exception) -> Exception:

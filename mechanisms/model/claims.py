@@ -408,7 +408,7 @@ def carried(function: Any, name: str = "") -> Mechanism | None:
     except Exception:  # noqa: BLE001 - an attribute that is asked for is code of its author
         return None
     # A mock or a proxy answers whatever it is asked for; a mark is known by the name of its type.
-    if not isinstance(marks, tuple) or {type(one).__name__ for one in marks} != {"Mark"}:
+    if type(marks) is not tuple or {type(one).__name__ for one in marks} != {"Mark"}:
         return None
     made = []
     for one in marks:

@@ -167,12 +167,14 @@ class Theorem:
         """What `subject` returned, with the theorem's labels; ValueError if that is no claim."""
         claim: object = made
         mechanism: Mechanism | None = None
-        match made:
-            case Subject():
-                claim, mechanism = made.claim, made.mechanism
-            case Mechanism(claims=(first, *_)):
-                claim, mechanism = first, made
-        if not isinstance(claim, Claim):
+        # By its type: an object of somebody else may raise if it is asked what it is.
+        if issubclass(type(made), Subject | Mechanism | Claim):
+            match made:
+                case Subject():
+                    claim, mechanism = made.claim, made.mechanism
+                case Mechanism(claims=(first, *_)):
+                    claim, mechanism = first, made
+        if not (issubclass(type(claim), Claim) and isinstance(claim, Claim)):
             raise ValueError(
                 "must return a claim, a Subject of a claim and its mechanism, or a Mechanism with "
                 f"claims, got {claim!r:.60}"

@@ -20,7 +20,7 @@ from ...auditors.errors import DpWitnessError, InvalidArgument, UsesOutside
 from ...auditors.evidence.conversion import counted_part, record_of
 from ...auditors.evidence.derive import p_value
 from ...auditors.evidence.record import ResultRecord, number
-from ...auditors.looking import attribute, function_of, is_a
+from ...auditors.looking import MOST_WRAPPED, attribute, function_of, is_a
 from ...auditors.privacy.preparing import Audit, prepared
 from ...auditors.privacy.request import AuditRequest
 from ...auditors.privacy.rerun import recheck
@@ -80,7 +80,12 @@ def _placed(module: object, name: str) -> tuple[Path, str] | None:
 
 def source_of(mechanism: object) -> tuple[str, int] | None:
     """File and first line of the code of a mechanism, for messages that point there."""
-    run: Any = function_of(attribute(mechanism, "run", mechanism))
+    run: Any = attribute(mechanism, "run", mechanism)
+    for _ in range(MOST_WRAPPED):  # a decorator that is a class keeps its function as `func`
+        if not callable(inner := attribute(run, "func")):
+            break
+        run = inner
+    run = function_of(run)
     try:
         file = inspect.getsourcefile(run)
         _, line = inspect.getsourcelines(run)
@@ -157,9 +162,9 @@ class DpAudit:
             )
         root = self.item.config.rootpath
         named = options.get("databases")
-        if isinstance(named, str):
+        if is_a(named, str):
             options = {**options, "databases": targets.find_databases(_from(root, named))}
-        if isinstance(mechanism, str):
+        if is_a(mechanism, str):
             found = targets.find_target(_from(root, mechanism))
             options = {"target": mechanism, "name": found.name, **options}
             mechanism = found.mechanism

@@ -1,18 +1,21 @@
 """What is seen of an object of somebody else does not depend on what it says of itself."""
 
 import functools
+import sys
+from types import SimpleNamespace
 from unittest.mock import MagicMock, Mock
 
 import numpy as np
 import pytest
 
 import dpwitness
-from dpwitness.auditors.looking import attribute, function_of, held, is_a
-from dpwitness.auditors.mutants.sources import sources_of
-from dpwitness.auditors.search.constants import constants_of
+from dpwitness.auditors.attackers.seen import seen_by
+from dpwitness.auditors.looking import attribute, function_of, held, is_a, says_function
+from dpwitness.auditors.mutants.sources import recipe_of, sources_of
+from dpwitness.auditors.search.constants import codes_of, constants_of
 from dpwitness.auditors.tape.explain import explain
 from dpwitness.auditors.workers.anew import Anew
-from dpwitness.mechanisms.model import carried
+from dpwitness.mechanisms.model import Mechanism, Theorem, carried
 
 
 class Unbound:
@@ -74,7 +77,7 @@ def test_it_is_what_its_type_is_and_has_what_stands_in_it(name):
     for word in ("func", "__wrapped__", "__code__", "__func__", "args"):
         assert attribute(one, word) is None
     assert attribute(one, "never", 7) == 7
-    assert [*held(one)] == [*held(one)]
+    assert "func" not in dict(held(one))
 
 
 def test_an_attribute_that_stands_there_is_found():
@@ -133,6 +136,105 @@ def test_the_function_behind_what_is_called():
     assert function_of(3) == 3
 
 
+def test_the_call_of_a_class_is_its_own_and_no_other(monkeypatch):
+    class Base:
+        def __call__(self, database, rng):
+            return 1234 + rng.laplace()
+
+    class Partial(Base):
+        def more(self, rng, by):
+            return 777 + by + rng.laplace()
+
+        __call__ = functools.partialmethod(more, by=3)
+
+    class Static(Base):
+        __call__ = staticmethod(_added)
+
+    class Compiled(Base):
+        __call__ = len
+
+    assert function_of(Partial()) is Partial.more
+    assert function_of(Static()) is _added
+    assert function_of(Compiled()) is len
+
+
+class Proxy:
+    """As wrapt's, which keep what they stand around out of sight and say that they are it."""
+
+    __slots__ = ("_inner",)
+
+    def __init__(self, inner):
+        object.__setattr__(self, "_inner", inner)
+
+    @property
+    def __class__(self):
+        return type(self._inner)
+
+    @property
+    def __wrapped__(self):
+        return self._inner
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+    def __call__(self, *arguments, **named):
+        return self._inner(*arguments, **named)
+
+
+def _limited(database, rng):
+    return 8642 + rng.laplace()
+
+
+def test_what_stands_around_a_function_hides_nothing():
+    proxy = Proxy(_limited)
+    assert says_function(proxy)
+    assert not says_function(_limited.__class__)
+    assert not any(says_function(one) for one in STRANGE.values())
+    assert function_of(proxy) is _limited
+    assert 8642 in constants_of(proxy)
+    assert _limited.__code__ in codes_of(proxy)
+    assert __name__ in Anew(functools.partial(print, proxy)).reached.names
+
+
+def test_an_object_whose_dictionary_is_no_ordinary_one_holds_what_it_holds():
+    class More(SimpleNamespace):
+        def __call__(self, database, rng):
+            return self.limit + rng.laplace()
+
+    assert dict(held(SimpleNamespace(a=1, b=2))) == {"a": 1, "b": 2}
+    assert 777 in constants_of(More(limit=777))
+
+
+def test_a_slot_without_a_value_has_none_that_is_made_up():
+    class Empty:
+        __slots__ = ("value",)
+
+        def __getattr__(self, name):
+            return "made up"
+
+    assert attribute(Empty(), "value") is None
+
+
+def test_the_attacker_that_looks_already_is_not_asked_to_look_again():
+    once = seen_by("bits", Mechanism(name="it", run=_added))
+    assert seen_by("".join(["bi", "ts"]), once) is once
+
+
+def test_what_stands_in_the_place_of_a_module_is_none(monkeypatch):
+    for name, one in STRANGE.items():
+        monkeypatch.setitem(sys.modules, f"a stub {name}", one)
+    assert __name__ in Anew(_added).old
+    assert recipe_of(Mechanism(name="it", run=_added)) is None
+
+
+def test_a_theorem_whose_subject_is_none_is_refused():
+    theorem = Theorem(
+        identifier="X", statement="", reference="", subject=lambda: STRANGE["unbound"]
+    )
+    with pytest.raises(ValueError, match="must return a claim"):
+        theorem.at()
+
+
 def test_wrappers_without_an_end_end():
     class Endless:
         @property
@@ -159,13 +261,15 @@ def test_constants_are_read_past_it(name):
     assert {1234, 5678} <= {*constants_of(mechanism)}
     assert 4321 in constants_of(Holds())
     assert 4321 in constants_of(functools.partial(Holds().__call__, rng=one))
+    Holds.beside = one
+    assert 4321 in constants_of(Holds())
 
 
 @strange
 def test_modules_are_found_past_it(name):
     one = STRANGE[name]
-    modules = Anew(functools.partial(_added, more=one))
-    assert __name__ in modules.reached.names
+    holder = SimpleNamespace(first=one, inner=SimpleNamespace(one=one, run=_added))
+    assert __name__ in Anew(functools.partial(print, holder)).reached.names
 
 
 @strange
