@@ -33,7 +33,7 @@ import numpy as np
 
 from ...mechanisms.model import Output
 from ..errors import ContractError
-from ..looking import attribute, held, is_a, says_function
+from ..looking import attribute, held, is_a
 
 Part = Any
 """What a mechanism holds, or is: a module, a class, a function, or a value of any kind."""
@@ -128,8 +128,13 @@ def _parts(value: object) -> list[object]:
         return list(value.values())
     if is_a(value, (type, ModuleType)):
         return []
-    parts = [part for _, part in held(value)]
-    return [*parts, attribute(value, "__wrapped__")] if says_function(value) else parts
+    inner = _hidden(value)
+    return [part for _, part in held(value)] + ([] if inner is None else [inner])
+
+
+def _hidden(value: object) -> object:
+    """What a proxy stands around, if it keeps that out of sight as wrapt's do; else None."""
+    return None if "__wrapped__" in dict(held(value)) else attribute(value, "__wrapped__")
 
 
 def _held(cell: CellType) -> list[object]:
@@ -235,8 +240,8 @@ class _Rebound:
             return dict(zip(value, made, strict=True))
         if type(value) in (list, tuple, set, frozenset):
             return type(value)(made)
-        if says_function(value):  # a decorator that cannot be copied: what it stands around
-            return self.of(attribute(value, "__wrapped__"), depth)
+        if (inner := _hidden(value)) is not None:  # the proxy itself cannot be copied
+            return self.of(inner, depth)
         return self._instance(value, depth)
 
     def _named(self, value: Part) -> Part:

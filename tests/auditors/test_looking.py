@@ -3,6 +3,7 @@
 import functools
 import sys
 from types import SimpleNamespace
+from typing import ClassVar
 from unittest.mock import MagicMock, Mock
 
 import numpy as np
@@ -136,7 +137,7 @@ def test_the_function_behind_what_is_called():
     assert function_of(3) == 3
 
 
-def test_the_call_of_a_class_is_its_own_and_no_other(monkeypatch):
+def test_the_call_of_a_class_is_its_own_and_no_other():
     class Base:
         def __call__(self, database, rng):
             return 1234 + rng.laplace()
@@ -193,7 +194,35 @@ def test_what_stands_around_a_function_hides_nothing():
     assert function_of(proxy) is _limited
     assert 8642 in constants_of(proxy)
     assert _limited.__code__ in codes_of(proxy)
-    assert __name__ in Anew(functools.partial(print, proxy)).reached.names
+
+
+class Release:
+    def __init__(self, noise=0):
+        self.noise = noise
+
+    def __call__(self, database, rng):
+        return _added(database, rng, self.noise)
+
+
+class Fresh(Proxy):
+    """As wrapt's in one thing more: what it stands around is in no slot that is seen."""
+
+    __slots__ = ()
+    inner: ClassVar = {}
+
+    def __init__(self, inner):
+        self.inner[id(self)] = inner
+
+    _inner = property(lambda self: self.inner[id(self)])
+
+
+@pytest.mark.parametrize("kind", [Proxy, Fresh])
+@pytest.mark.parametrize("inner", [_limited, Release(), Release().__call__])
+def test_what_a_proxy_stands_around_is_reached_and_made_anew(kind, inner):
+    """Or noise that its module draws at import would accuse."""
+    modules = Anew(functools.partial(print, kind(inner)))
+    assert __name__ in modules.reached.names
+    assert modules.reached.seen >= {id(inner)}
 
 
 def test_an_object_whose_dictionary_is_no_ordinary_one_holds_what_it_holds():
